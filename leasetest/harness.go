@@ -1,0 +1,170 @@
+package leasetest
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"net"
+	"sort"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/leasekit/lease"
+)
+
+// Harness is one empty store, and what the suite may do to it.
+//
+// Only Connect is required. Every other field that is left zero makes the
+// clauses that need it "not checked", with that as the reason; it never makes
+// them pass.
+type Harness struct {
+	// Connect opens one more worker on this store: a client of its own, as
+	// another process would have. Register what has to be closed with
+	// t.Cleanup; it runs when the suite is done with the worker. Connect may
+	// be called from several goroutines, and inside a testing/synctest bubble,
+	// where the client must be made afresh and name hosts by IP address.
+	Connect func(t testing.TB, w Worker) lease.Service
+
+	// Clock is the server clock. Nil means that the suite can neither read nor
+	// move it: it then uses short ttls and waits.
+	Clock *Clock
+
+	// SeedToken raises the counter of key so that the token of the next grant
+	// is greater than token, and no greater than it has to be. It is called
+	// for keys that were never taken. Nil: TOKEN-8 and -9 are not checked.
+	SeedToken func(t testing.TB, key string, token int64)
+
+	// Damage makes the record of key unreadable for the backend, one entry for
+	// each way that the store allows: a foreign type, a field that is no
+	// number, a schema of the future. It is called while key is held. Nil:
+	// ERR-9 is not checked.
+	Damage map[string]func(t testing.TB, key string)
+
+	// Restart crashes the store and brings it back, at the same address. Nil:
+	// the clauses on restarts are not checked.
+	Restart func(t testing.TB)
+
+	// Resolution is the unit to which the backend rounds expiry. Default 1 ms.
+	Resolution time.Duration
+
+	// MinTTL is the shortest lease that the store can keep; a shorter ttl is
+	// rounded up to it. Default none.
+	MinTTL time.Duration
+
+	// MaxTTL is the longest ttl that the store takes; a longer one is
+	// ErrInvalid. Default the largest time.Duration.
+	MaxTTL time.Duration
+
+	// ExpiryLag is how long after its expiry a key may still be taken for
+	// held. Default 0.
+	ExpiryLag time.Duration
+
+	// Deviations declares clauses that this backend does not keep, by id, with
+	// the reason. A declared clause that fails is reported as a deviation; one
+	// whose deviation does not show fails, so that the list stays true.
+	Deviations map[string]string
+
+	// Unchecked declares clauses that this harness can't have checked, by id,
+	// with the reason, so that a strict run (-lease.strict) accepts them. An
+	// entry for a clause that was checked fails, so that the list stays true.
+	Unchecked map[string]string
+}
+
+// Worker is how the suite wants a client made. Zero fields mean: as always.
+type Worker struct {
+	// Namespace separates services on one store from each other (KEY-2). A
+	// harness whose backend has no namespaces calls t.Skip if it is not empty.
+	Namespace string
+
+	// Dial opens the client's connections, if not nil; faults go in here. A
+	// harness that can't pass it on to the client leaves it alone: the suite
+	// sees that it was never called.
+	Dial func(ctx context.Context, network, addr string) (net.Conn, error)
+}
+
+// Clock is the server clock: the one by which the store judges its leases.
+type Clock struct {
+	// Now reads the clock as the store itself reads it, with the store's own
+	// granularity. Required.
+	Now func() time.Time
+
+	// Move moves the clock by d, which may be negative. Nil: it can't be
+	// moved.
+	Move func(d time.Duration)
+
+	// Freeze stops the clock (true) or lets it run on (false). A clock that
+	// always stands still has a Freeze that does nothing. Nil: it can't stand
+	// still.
+	Freeze func(on bool)
+}
+
+// check reports what is wrong with the harness, as a person who wrote it wants
+// to read it, or nil.
+func (h *Harness) check() error {
+	if h == nil {
+		return fmt.Errorf("open returned a nil *Harness: return one with at least Connect set")
+	}
+	if h.Connect == nil {
+		return fmt.Errorf("Harness.Connect is nil: set it to a function that opens one more client of the store and returns its lease.Service")
+	}
+	if h.Clock != nil && h.Clock.Now == nil {
+		return fmt.Errorf("Harness.Clock.Now is nil: set it to a function that reads the server clock, or leave Clock nil")
+	}
+	for name, d := range map[string]time.Duration{
+		"Resolution": h.Resolution, "MinTTL": h.MinTTL, "MaxTTL": h.MaxTTL, "ExpiryLag": h.ExpiryLag,
+	} {
+		if d < 0 {
+			return fmt.Errorf("Harness.%s is %v: want 0 for the default, or more", name, d)
+		}
+	}
+	if h.MaxTTL > 0 && h.MinTTL > h.MaxTTL {
+		return fmt.Errorf("Harness.MinTTL %v is above MaxTTL %v", h.MinTTL, h.MaxTTL)
+	}
+	for field, entries := range map[string]map[string]string{"Deviations": h.Deviations, "Unchecked": h.Unchecked} {
+		for id, reason := range entries {
+			if _, ok := clauseByID(id); !ok {
+				return fmt.Errorf("Harness.%s names the clause %q, which does not exist%s: CONFORMANCE.md lists the clauses", field, id, didYouMean(id))
+			}
+			if strings.TrimSpace(reason) == "" {
+				return fmt.Errorf("Harness.%s[%q] has no reason: say why, for the reader of the report", field, id)
+			}
+		}
+	}
+	for id := range h.Deviations {
+		if _, both := h.Unchecked[id]; both {
+			return fmt.Errorf("Harness names %s both in Deviations and in Unchecked: keep one of the two", id)
+		}
+	}
+	return nil
+}
+
+// didYouMean proposes the clauses of the same group for an id that is unknown.
+func didYouMean(id string) string {
+	group, _, _ := strings.Cut(strings.ToUpper(id), "-")
+	var near []string
+	for _, c := range clauses {
+		if strings.HasPrefix(c.ID, group+"-") {
+			near = append(near, c.ID)
+		}
+	}
+	if len(near) == 0 {
+		return ""
+	}
+	sort.Strings(near)
+	return fmt.Sprintf(" (there is %s)", strings.Join(near, ", "))
+}
+
+func (h *Harness) resolution() time.Duration {
+	if h.Resolution == 0 {
+		return time.Millisecond
+	}
+	return h.Resolution
+}
+
+func (h *Harness) maxTTL() time.Duration {
+	if h.MaxTTL == 0 {
+		return math.MaxInt64
+	}
+	return h.MaxTTL
+}
