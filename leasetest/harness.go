@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/leasekit/lease"
+	"github.com/leasekit/lease/internal/model"
 )
 
 // Harness is one empty store, and what the suite may do to it.
@@ -167,4 +168,8 @@ func (h *Harness) maxTTL() time.Duration {
 		return math.MaxInt64
 	}
 	return h.MaxTTL
+}
+
+func (h *Harness) rules() model.Rules {
+	return model.Rules{Resolution: h.resolution(), MinTTL: h.MinTTL, ExpiryLag: h.ExpiryLag}
 }

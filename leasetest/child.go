@@ -1,0 +1,129 @@
+package leasetest
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+)
+
+// The skew check runs in a child process – this test binary once more,
+// restricted to this test – because a client whose goroutines panic inside a
+// bubble takes its process down. The environment tells the child what it is.
+const (
+	childTest = "LEASETEST_SKEW_TEST" // name and ordinal of the Run call that is meant
+	childFile = "LEASETEST_SKEW_FILE" // where the outcome goes
+	childTime = 2 * time.Minute
+)
+
+// runs counts the calls of Run by the name of their test: a test may call Run
+// several times.
+var runs = struct {
+	sync.Mutex
+	of map[string]int
+}{of: map[string]int{}}
+
+func ordinal(name string) int {
+	runs.Lock()
+	defer runs.Unlock()
+	runs.of[name]++
+	return runs.of[name]
+}
+
+// inSkewChild says whether this process is the child of a skew check.
+func inSkewChild() bool { return os.Getenv(childTest) != "" }
+
+func (s *suite) id() string { return fmt.Sprintf("%s#%d", s.name, s.ordinal) }
+
+// runSkewChild is the child's part: the check that is asked for, and nothing
+// else.
+func (s *suite) runSkewChild() error {
+	if os.Getenv(childTest) != s.id() {
+		return nil
+	}
+	// A zone that is far from the parent's and, where the machine knows it, has
+	// daylight saving: an expiry must not depend on it (EXPIRY-5).
+	time.Local = time.FixedZone("skew", 5*3600+45*60)
+	if zone, err := time.LoadLocation("America/St_Johns"); err == nil {
+		time.Local = zone
+	}
+	st, err := s.open("set-up")
+	if err != nil {
+		return err
+	}
+	s.h, s.excuses = st.h, newExcuses(st.h)
+	s.close("", st)
+	text, err := json.Marshal(s.skewHere())
+	if err != nil {
+		return fmt.Errorf("encode the outcome: %w", err)
+	}
+	return os.WriteFile(os.Getenv(childFile), text, 0o644)
+}
+
+// skewInChild is the parent's part. Whatever ends the child early makes the
+// check "not checked", with the child's last words.
+func (s *suite) skewInChild() skewOutcome {
+	dir, err := os.MkdirTemp("", "leasetest-skew-*")
+	if err != nil {
+		return skewOutcome{NotChecked: "make folder for the child process: " + err.Error()}
+	}
+	defer os.RemoveAll(dir)
+	exe, err := os.Executable()
+	if err != nil {
+		return skewOutcome{NotChecked: "find this test binary: " + err.Error()}
+	}
+	file := filepath.Join(dir, "outcome.json")
+	ctx, cancel := context.WithTimeout(s.ctx, childTime)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, exe, s.childArgs()...)
+	cmd.Env = append(os.Environ(), childTest+"="+s.id(), childFile+"="+file)
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	runErr := cmd.Run()
+	text, err := os.ReadFile(file)
+	var o skewOutcome
+	if err == nil {
+		err = json.Unmarshal(text, &o)
+	}
+	if err != nil {
+		return skewOutcome{NotChecked: fmt.Sprintf("a worker with a wrong clock can't be made: its process ended early (%v): %s", runErr, lastWords(out.String()))}
+	}
+	return o
+}
+
+// childArgs restricts the child to this test, with the same settings.
+func (s *suite) childArgs() []string {
+	args := []string{"-test.run=" + runPattern(s.name), "-test.count=1", "-test.timeout=" + childTime.String()}
+	flag.Visit(func(f *flag.Flag) {
+		if !strings.HasPrefix(f.Name, "test.") && f.Name != "rapid.seed" {
+			args = append(args, fmt.Sprintf("-%s=%s", f.Name, f.Value))
+		}
+	})
+	if flag.Lookup("rapid.seed") != nil {
+		args = append(args, fmt.Sprintf("-rapid.seed=%d", s.seed))
+	}
+	return args
+}
+
+// lastWords is the line of a crashed process that says most: the first that
+// speaks of a panic or a fatal error, else the last one.
+func lastWords(out string) string {
+	last := "it said nothing"
+	for _, line := range strings.Split(out, "\n") {
+		line = strings.TrimSpace(line)
+		if strings.HasPrefix(line, "panic:") || strings.HasPrefix(line, "fatal error:") {
+			return line
+		}
+		if line != "" {
+			last = line
+		}
+	}
+	return last
+}

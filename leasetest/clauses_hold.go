@@ -1,0 +1,125 @@
+package leasetest
+
+// holdClauses are the clauses on the hold helper.
+var holdClauses = []Clause{
+	{
+		ID:       "HOLD-1",
+		Level:    Must,
+		Sentence: "The body runs only while its lease was granted; it gets the lease and a context. Every call of Hold is a holder of its own – a unique suffix is added to any name given – so two calls never share a grant.",
+		Why:      "One identity for a whole process makes two of its tasks share a grant, and the first to finish frees the other's lock.",
+		Source:   "https://github.com/OptimalBits/bull/issues/308",
+		How:      "Not checked yet: the hold helper is not built yet.",
+	},
+	{
+		ID:       "HOLD-2",
+		Level:    Must,
+		Sentence: "The lease is renewed in the background, at least twice per ttl, for as long as the body runs.",
+		Why:      "A renewal interval that does not follow the ttl lets the lease lapse before it is first renewed.",
+		Source:   "https://github.com/digitalocean/go-workers2/pull/86",
+		How:      "Not checked yet: the hold helper is not built yet.",
+	},
+	{
+		ID:       "HOLD-3",
+		Level:    Must,
+		Sentence: "When the lease is lost the body's context is cancelled, with ErrLost as its cause, and Hold's error satisfies `errors.Is` for ErrLost, however the body ended.",
+		Why:      "The body is never told that its lease is gone, and works on beside the new holder.",
+		Source:   "https://github.com/fabric8io/kubernetes-client/issues/5463",
+		How:      "Not checked yet: the hold helper is not built yet.",
+	},
+	{
+		ID:       "HOLD-4",
+		Level:    Must,
+		Sentence: "The body's context is cancelled no later than the moment at which the lease may have ended: counted on the worker's monotonic clock from *before* the request of the last confirmed grant or renewal was sent – also while a renewal hangs, and whatever the wall clock does – if the rate of the worker's clock is right within Margin. (A paused process or a suspended machine can't be cut in time by any helper: that is what FENCE is for.)",
+		Why:      "While a renewal hangs, or fails over and over, the worker goes on past the end of its lease.",
+		Source:   "https://github.com/Soju06/codex-lb/pull/1253",
+		How:      "Not checked yet: the hold helper is not built yet.",
+	},
+	{
+		ID:       "HOLD-5",
+		Level:    Must,
+		Sentence: "A failing renewal that is not ErrLost does not end the body while the lease is still certain.",
+		Why:      "One renewal that fails for a moment throws away hours of work, although most of the ttl was left.",
+		Source:   "https://github.com/cirello-io/pglock/issues/40",
+		How:      "Not checked yet: the hold helper is not built yet.",
+	},
+	{
+		ID:       "HOLD-6",
+		Level:    Must,
+		Sentence: "Before it reports success, Hold has confirmed that the lease was still its own when the body returned. If that can't be confirmed, it returns the store's error, and ErrLost once the local deadline has passed.",
+		Why:      "A deposed holder reports success, because nothing ever told it otherwise.",
+		Source:   "https://github.com/oban-bg/oban/issues/1488",
+		How:      "Not checked yet: the hold helper is not built yet.",
+	},
+	{
+		ID:       "HOLD-7",
+		Level:    Must,
+		Sentence: "The lease is released after the body has returned – never before – on success, error and panic, with a context that is not already cancelled and has a deadline of its own. A panic goes on after it.",
+		Why:      "The release runs on the context that was just cancelled, is never sent, and the key stays locked for its whole ttl.",
+		Source:   "https://github.com/kubernetes/kubernetes/pull/112022",
+		How:      "Not checked yet: the hold helper is not built yet.",
+	},
+	{
+		ID:       "HOLD-8",
+		Level:    Must,
+		Sentence: "The body's own error is not hidden by a loss or by a failure to release: `errors.Is` finds both.",
+		Why:      "An error of the clean-up replaces the body's own, or both vanish.",
+		Source:   "https://github.com/wolph/portalocker/issues/117",
+		How:      "Not checked yet: the hold helper is not built yet.",
+	},
+	{
+		ID:       "HOLD-9",
+		Level:    Must,
+		Sentence: "Without waiting, a held key is ErrHeld at once; with waiting, the helper polls with jitter until the context ends, and then returns its error.",
+		Why:      "Waiters that spin, or all ask at the same instant, put more load on the store than the work itself.",
+		Source:   "https://github.com/redis/rueidis/issues/602",
+		How:      "Not checked yet: the hold helper is not built yet.",
+	},
+	{
+		ID:       "HOLD-10",
+		Level:    Must,
+		Sentence: "After Hold returns nothing of it is left: no renewal, no goroutine.",
+		Why:      "A renewal that outlives its body keeps a key locked that nobody works on.",
+		Source:   "https://github.com/etcd-io/etcd/issues/17470",
+		How:      "Not checked yet: the hold helper is not built yet.",
+	},
+}
+
+// fenceClauses are the clauses on the protected resource.
+var fenceClauses = []Clause{
+	{
+		ID:       "FENCE-1",
+		Level:    Must,
+		Sentence: "A write with a token lower than the highest one seen for that key is refused with ErrStale and changes nothing.",
+		Why:      "A worker that was paused past its lease wakes up and overwrites what its successor wrote.",
+		Source:   "https://github.com/OptimalBits/bull/issues/1416",
+		How:      "Not checked yet: the fence package is not built yet.",
+	},
+	{
+		ID:       "FENCE-2",
+		Level:    Must,
+		Sentence: "A write with an equal or higher token is accepted and remembered in the same atomic step.",
+		Why:      "A write that is accepted before its token is remembered lets an older one slip in after it.",
+		How:      "Not checked yet: the fence package is not built yet.",
+	},
+	{
+		ID:       "FENCE-3",
+		Level:    Must,
+		Sentence: "Of concurrent writes, none with a lower token lands after one with a higher token.",
+		Why:      "Checking and writing in two steps lets a stale write land between them.",
+		How:      "Not checked yet: the fence package is not built yet.",
+	},
+	{
+		ID:       "FENCE-4",
+		Level:    Must,
+		Sentence: "The highest token seen survives a restart of the resource.",
+		Why:      "After a restart the resource has forgotten what it saw, and accepts the oldest worker alive.",
+		How:      "Not checked yet: the fence package is not built yet.",
+	},
+	{
+		ID:       "FENCE-5",
+		Level:    Must,
+		Sentence: "A token <= 0 is ErrInvalid.",
+		Why:      "A missing token that counts as 0, or as a wildcard, goes around the fence.",
+		How:      "Not checked yet: the fence package is not built yet.",
+	},
+}

@@ -1,0 +1,200 @@
+package leasetest
+
+import (
+	"context"
+	"time"
+
+	"github.com/leasekit/lease/internal/model"
+)
+
+// clockKind is what a harness lets the suite do to the server clock.
+type clockKind int
+
+const (
+	clockNone   clockKind = iota // it can't even be read
+	clockRead                    // read only
+	clockMoved                   // read and moved, but it runs on
+	clockFrozen                  // stands still unless it is moved
+)
+
+func (k clockKind) String() string {
+	return [...]string{"none", "read", "moved", "frozen"}[k]
+}
+
+func kindOf(c *Clock) clockKind {
+	switch {
+	case c == nil:
+		return clockNone
+	case c.Move == nil:
+		return clockRead
+	case c.Freeze == nil:
+		return clockMoved
+	}
+	return clockFrozen
+}
+
+// The contract holds for a server clock between these years; the suite keeps a
+// day's distance.
+var (
+	firstDay = time.Date(1971, 1, 2, 0, 0, 0, 0, time.UTC)
+	lastDay  = time.Date(2199, 12, 30, 0, 0, 0, 0, time.UTC)
+)
+
+// serverClock is the server clock as the suite knows it: exactly, by an
+// interval, or by what grants tell.
+type serverClock struct {
+	kind  clockKind
+	clock *Clock
+	rules model.Rules
+	now   time.Time // of a frozen clock
+	most  time.Time // the latest instant read or moved to
+
+	// Without a clock to read, every grant says where the server clock stood
+	// between its call and its reply; seen is the narrowest such offset from
+	// this machine's monotonic clock, and it widens with time.
+	origin       time.Time
+	seen         bool
+	seenAt       time.Time
+	offLo, offHi time.Duration // server clock - time since origin, as an instant from zeroHour
+}
+
+// zeroHour makes instants of the offsets of an unread clock.
+var zeroHour = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// farPast and farFuture bound the server clock of which nothing is known.
+var (
+	farPast   = time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC)
+	farFuture = time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)
+)
+
+func newServerClock(h *Harness) *serverClock {
+	c := &serverClock{kind: kindOf(h.Clock), clock: h.Clock, rules: h.rules(), origin: time.Now()}
+	if c.kind == clockFrozen {
+		h.Clock.Freeze(true)
+	}
+	if c.kind != clockNone {
+		c.now = plain(h.Clock.Now())
+		c.most = c.now
+	}
+	return c
+}
+
+// movable says whether time can be moved rather than waited for.
+func (c *serverClock) movable() bool { return c.kind >= clockMoved }
+
+// earliest returns an instant at or before the server clock's present one.
+func (c *serverClock) earliest() time.Time {
+	switch c.kind {
+	case clockFrozen:
+		return c.now
+	case clockNone:
+		lo, _ := c.estimate()
+		return lo
+	}
+	c.read()
+	return c.now
+}
+
+// latest returns an instant at or after the server clock's present one.
+func (c *serverClock) latest() time.Time {
+	switch c.kind {
+	case clockFrozen:
+		return c.now
+	case clockNone:
+		_, hi := c.estimate()
+		return hi
+	}
+	// The reading has the store's own granularity: the true instant may be up
+	// to one unit later, but the store itself can't see that.
+	c.read()
+	return c.now
+}
+
+func (c *serverClock) read() {
+	c.now = plain(c.clock.Now())
+	if c.now.After(c.most) {
+		c.most = c.now
+	}
+}
+
+// estimate bounds an unread clock. Rates are trusted to one in a thousand,
+// which is ten times worse than any clock that is not broken.
+func (c *serverClock) estimate() (lo, hi time.Time) {
+	if !c.seen {
+		return farPast, farFuture
+	}
+	now := time.Now()
+	slack := now.Sub(c.seenAt)/1000 + time.Microsecond
+	since := now.Sub(c.origin)
+	return zeroHour.Add(c.offLo + since - slack), zeroHour.Add(c.offHi + since + slack)
+}
+
+// learn takes from a grant where the unread server clock stood while the call
+// was out, from called to now.
+func (c *serverClock) learn(called time.Time, ttl time.Duration, expires time.Time) {
+	if c.kind != clockNone || ttl > time.Hour {
+		return
+	}
+	now := time.Now()
+	w := model.Window{Lo: farPast, Hi: farFuture}
+	w, ok := c.rules.GrantWindow(w, ttl, plain(expires))
+	if !ok {
+		return
+	}
+	lo := w.Lo.Sub(zeroHour) - now.Sub(c.origin)
+	hi := w.Hi.Sub(zeroHour) - called.Sub(c.origin)
+	if c.seen {
+		slack := now.Sub(c.seenAt)/1000 + time.Microsecond
+		lo, hi = max(lo, c.offLo-slack), min(hi, c.offHi+slack)
+	}
+	if lo > hi {
+		// Grants contradict each other; what they are worth is judged
+		// elsewhere, and the estimate begins anew.
+		c.seen = false
+		return
+	}
+	c.seen, c.seenAt, c.offLo, c.offHi = true, now, lo, hi
+}
+
+// move moves the clock by d if that keeps it within the years of the contract,
+// and says whether it did.
+func (c *serverClock) move(d time.Duration) bool {
+	if !c.movable() {
+		return false
+	}
+	from := c.earliest()
+	to := from.Add(d)
+	if to.Before(firstDay) || to.After(lastDay) {
+		return false
+	}
+	c.clock.Move(d)
+	c.read()
+	return true
+}
+
+// moveTo moves the clock to t, as move does.
+func (c *serverClock) moveTo(t time.Time) bool {
+	return c.move(t.Sub(c.earliest()))
+}
+
+// wait waits until the server clock has surely reached t, and says whether it
+// did. It gives up at once if that is more than limit away: nobody waits long
+// for a lease in a test.
+func (c *serverClock) wait(ctx context.Context, t time.Time, limit time.Duration) bool {
+	for {
+		left := t.Sub(c.earliest())
+		if left <= 0 {
+			return true
+		}
+		if left > limit {
+			return false
+		}
+		timer := time.NewTimer(left)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return false
+		}
+	}
+}

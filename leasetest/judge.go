@@ -1,0 +1,298 @@
+package leasetest
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+	"time"
+
+	"github.com/leasekit/lease"
+	"github.com/leasekit/lease/internal/model"
+)
+
+// judgement is one reply before the model.
+type judgement struct {
+	r      *runner
+	k      *keyTrack
+	c      call
+	a      answer
+	w      model.Window
+	worker int
+	as     string
+
+	reply model.Reply
+	op    model.Op
+}
+
+// exhaustible is the distance from the largest token within which a counter
+// may refuse to rise: gaps are allowed, so it need not reach the very last one
+// (TOKEN-6, TOKEN-9).
+const exhaustible = 1 << 20
+
+// judge compares the reply with the contract: its shape first, then what it
+// says.
+func (j *judgement) judge() {
+	r, k := j.r, j.k
+	if clause, why := j.c.invalid(r.st.h.maxTTL()); why != nil {
+		j.judgeInvalid(clause, why)
+		return
+	}
+	if j.a.problem != "" {
+		r.blame("a definite reply", "a valid call "+j.a.problem, j.indefinite()...)
+		k.untracked = true
+		return
+	}
+	if !j.judgeShape() {
+		return
+	}
+	j.reply, j.op = j.a.reply(j.c.do), j.c.op()
+	if j.reply.Outcome == model.Granted && j.c.do != doGet {
+		j.reply.Holder = j.op.Holder // as judgeShape saw to
+	}
+	if j.exhausted() {
+		return
+	}
+	if j.reply.Outcome == model.Unknown {
+		r.blame("a definite reply", fmt.Sprintf("a valid call on a healthy store fails: %v", j.a.err), j.indefinite()...)
+		if r.found == nil {
+			r.resync(k, j.worker, j.w)
+		}
+		return
+	}
+	if k.untracked {
+		r.worn++
+		if j.reply.Outcome == model.Granted && j.c.do != doGet {
+			k.adopt(j.reply, j.w)
+			j.note(len(k.grants) == 0 || k.grants[len(k.grants)-1].token != j.reply.Token)
+		}
+		return
+	}
+	before := k.state()
+	if k.step(r.rules, j.op, j.reply, j.w) {
+		j.accepted(before)
+		return
+	}
+	want, clauses := j.blame(before)
+	if !r.blame(want, j.problem(before), clauses...) {
+		return
+	}
+	j.excused()
+}
+
+// excused brings the model in line with a reply that a failing clause
+// explains.
+func (j *judgement) excused() {
+	switch {
+	case j.reply.Outcome == model.Granted && j.c.do != doGet:
+		j.k.adopt(j.reply, j.w)
+		j.note(len(j.k.grants) == 0 || j.k.grants[len(j.k.grants)-1].token != j.reply.Token)
+	case j.c.do == doGet:
+		if j.r.excuses.has("GET-1") || j.r.excuses.has("GET-2") || j.r.excuses.has("KEY-3") {
+			return // Get is what is wrong, not the state
+		}
+		j.k.adopt(j.reply, j.w)
+	default:
+		j.r.resync(j.k, j.worker, j.w)
+	}
+}
+
+// judgeInvalid judges a call whose arguments are outside of the contract.
+func (j *judgement) judgeInvalid(clause string, why error) {
+	r, k := j.r, j.k
+	ok := j.a.problem == "" && errors.Is(j.a.err, lease.ErrInvalid)
+	switch {
+	case !ok:
+		r.blame(fmt.Sprintf("ErrInvalid (%s)", strings.TrimPrefix(why.Error(), lease.ErrInvalid.Error()+": ")),
+			"arguments outside of the contract are not refused with ErrInvalid", clause)
+		k.untracked = true
+	case j.a.lease != (lease.Lease{}):
+		r.blame("the zero Lease and ErrInvalid", "a call returns a lease and an error", "ERR-8")
+	}
+	k.last = cause{clauses: []string{"ARG-4"}}
+	j.silent("ARG-4")
+}
+
+// judgeShape judges what can be said of an answer without knowing the state,
+// and says whether there is more to judge.
+func (j *judgement) judgeShape() bool {
+	r, a, c := j.r, &j.a, j.c
+	if a.err != nil {
+		if a.lease != (lease.Lease{}) {
+			return r.blame("the zero Lease with the error", "a call returns a lease and an error", "ERR-8")
+		}
+		return true
+	}
+	if c.do == doRelease {
+		return true
+	}
+	l := a.lease
+	if l == (lease.Lease{}) || l.ExpiresAt.IsZero() || l.Key == "" || l.Holder == "" {
+		if !r.blame("a whole lease, or an error", "a call returns neither a whole lease nor an error", "ERR-8") {
+			return false
+		}
+		j.k.untracked = true
+		return false
+	}
+	if l.Token <= 0 {
+		if !r.blame("a token > 0", fmt.Sprintf("the token is %d", l.Token), "TOKEN-1") {
+			return false
+		}
+		j.k.untracked = true
+		return false
+	}
+	if l.Key != c.key {
+		if !r.blame("key "+shown(c.key), fmt.Sprintf("the key comes back as %s", shown(l.Key)), "KEY-3") {
+			return false
+		}
+		a.lease.Key = c.key
+	}
+	if c.do != doGet && l.Holder != c.op().Holder {
+		if !r.blame("holder "+shown(c.op().Holder), fmt.Sprintf("the holder comes back as %s", shown(l.Holder)), "KEY-3", "EXCL-6") {
+			return false
+		}
+		a.lease.Holder = c.op().Holder
+	}
+	return true
+}
+
+// indefinite is the clause that wants a definite reply from this call: that on
+// its unusual arguments, if it has any, else ERR-7.
+func (j *judgement) indefinite() []string {
+	c := j.c
+	huge, tiny := false, false
+	if c.do == doAcquire || c.do == doRenew {
+		huge, tiny = isHuge(c.ttl), c.ttl < j.r.rules.Resolution
+	}
+	unusual := len(c.key) > 200 || len(c.holder) > 200
+	switch {
+	case c.do == doRelease && j.stale():
+		return []string{"RELEASE-3", "ERR-7"}
+	case huge:
+		return []string{"ARG-3", "ERR-7"}
+	case tiny:
+		return []string{"ARG-2", "ERR-7"}
+	case unusual:
+		return []string{"ARG-1", "ERR-7"}
+	case j.k.big():
+		return []string{"TOKEN-8", "ERR-7"}
+	}
+	return []string{"ERR-7"}
+}
+
+// stale says whether the lease of a Release is not the live grant.
+func (j *judgement) stale() bool {
+	s := j.k.state()
+	return !j.k.untracked && (!s.Held || s.Token != j.c.lease.Token || s.Holder != j.c.lease.Holder || !j.w.Hi.Before(s.EndLo))
+}
+
+// isHuge says whether a ttl is one that a backend may fail to add up.
+func isHuge(ttl time.Duration) bool { return ttl > 50*365*24*time.Hour }
+
+// big says whether the tokens of the key no longer fit into a float64, or are
+// about to.
+func (k *keyTrack) big() bool { return k.seeded && len(k.states) > 0 && k.state().Max >= 1<<53-2 }
+
+// exhausted judges an Acquire of a free key whose counter is near its end, and
+// says whether that was all there is to judge.
+func (j *judgement) exhausted() bool {
+	k := j.k
+	s := k.state()
+	if j.c.do != doAcquire || !k.seeded || s.Max < math.MaxInt64-exhaustible || k.untracked ||
+		(s.Held && j.w.Lo.Before(s.EndHi.Add(j.r.rules.ExpiryLag))) {
+		return false
+	}
+	want := fmt.Sprintf("an error: no token is greater than %d", s.Max)
+	switch j.reply.Outcome {
+	case model.Unknown:
+		if errors.Is(j.a.err, lease.ErrInvalid) {
+			j.r.blame(want+", and the arguments are valid", "a counter at its end answers ErrInvalid", "TOKEN-9")
+		}
+		return true
+	case model.Granted:
+		if j.reply.Token > s.Max {
+			return false
+		}
+		j.r.blame(want, fmt.Sprintf("a counter at its end grants the token %d", j.reply.Token), "TOKEN-9")
+	default:
+		j.r.blame(want, "a counter at its end answers as if somebody held the key", "TOKEN-9")
+	}
+	if j.r.found == nil {
+		k.untracked = true
+	}
+	return true
+}
+
+// accepted updates the facts after a reply that the contract allows.
+func (j *judgement) accepted(before model.State) {
+	k := j.k
+	live := before.Held && j.w.Lo.Before(before.EndHi)
+	own := live && before.Holder == j.op.Holder
+	switch j.c.do {
+	case doAcquire:
+		switch {
+		case j.reply.Outcome == model.Held:
+			j.caused("EXCL-2")
+		case own && before.Token == j.reply.Token:
+			j.note(false)
+			j.caused("EXCL-4")
+		default:
+			j.note(true)
+			k.last = cause{}
+		}
+	case doRenew:
+		if j.reply.Outcome == model.Granted {
+			j.note(false)
+			j.caused("RENEW-1")
+		} else {
+			j.caused(j.staleRenew(before))
+		}
+	case doRelease:
+		if live && own && before.Token == j.op.Token {
+			k.last = cause{clauses: []string{"RELEASE-1"}, release: true}
+			if n := len(k.grants); n > 0 {
+				k.grants[n-1].released = true
+			}
+		} else {
+			j.caused("RELEASE-2")
+		}
+	case doGet:
+		j.caused("GET-3")
+	}
+}
+
+// caused notes that the event may have changed the key in silence, against the
+// clause id; if that clause is known to fail, the store is asked what is left.
+func (j *judgement) caused(id string) {
+	j.k.last = cause{clauses: []string{id}}
+	j.silent(id)
+}
+
+func (j *judgement) silent(id string) {
+	r := j.r
+	if r.found != nil {
+		return
+	}
+	switch {
+	case r.excuses.has("KEY-1"):
+		for _, k := range r.order {
+			if k != j.k {
+				k.untracked = true
+			}
+		}
+	case id == "GET-3" && r.excuses.has("GET-3"):
+		j.k.untracked = true
+		return
+	}
+	if r.excuses.has(id) && !j.k.untracked {
+		r.resync(j.k, j.worker, j.w)
+	}
+}
+
+// note records a lease that was granted, afresh or again.
+func (j *judgement) note(fresh bool) {
+	j.k.granted(j.a.lease, j.worker, j.w, j.c.ttl, fresh)
+	if j.as != "" {
+		j.r.names[j.as] = kept{j.a.lease, j.worker}
+	}
+}

@@ -1,0 +1,134 @@
+package leasetest
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"testing"
+)
+
+// Run checks a backend against every clause of the contract, one subtest per
+// clause, named by its id. open returns one empty store; it is called once per
+// example and check, so start servers outside of it. See Harness for what else
+// it can offer.
+//
+// Only a clause that was examined to the end passes. A clause that fails, an
+// inconclusive one and an error of the harness fail the test; one that this
+// harness can't have checked is skipped with the reason, or fails with
+// -lease.strict. -lease.report=DIR writes the Report as JSON.
+//
+// Run may be called several times in one process, and from parallel tests.
+func Run(t *testing.T, open func(t testing.TB) *Harness) {
+	t.Helper()
+	if open == nil {
+		t.Fatal("leasetest.Run: open is nil: give it a function that returns the Harness of one empty store")
+	}
+	k := flagKnobs()
+	s := newSuite(t, t.Name(), packageOf(open), open, k)
+	s.ordinal = ordinal(s.name)
+	if inSkewChild() {
+		if err := s.runSkewChild(); err != nil {
+			t.Error(err)
+		}
+		return
+	}
+	s.dir = k.report
+	report := s.run()
+	saved := ""
+	if k.report != "" {
+		file, err := report.write(k.report)
+		if err != nil {
+			t.Errorf("leasetest: -lease.report: %v", err)
+		}
+		saved = "\nreport: " + file
+	}
+	for _, r := range report.Clauses {
+		t.Run(r.ID, func(t *testing.T) { r.tell(t, report) })
+	}
+	if report.Failed() {
+		t.Errorf("%s%s", report.Summary(), saved)
+	} else {
+		t.Logf("%s%s", report.Summary(), saved)
+	}
+}
+
+// tell reports a verdict in the words of the testing package.
+func (r Result) tell(t *testing.T, report *Report) {
+	t.Helper()
+	c, _ := clauseByID(r.ID)
+	switch r.Verdict {
+	case Pass:
+	case Fail:
+		text := failureText(report.Backend, c, r.Failure)
+		if r.failed(report.Strict) {
+			t.Error(text)
+		} else {
+			t.Log("warning: " + text)
+		}
+	case Deviation:
+		t.Logf("deviation, declared: %s", r.Reason)
+	default:
+		text := fmt.Sprintf("%s: %s: %s", r.ID, r.Verdict, r.Reason)
+		if r.failed(report.Strict) {
+			t.Error(text)
+		} else {
+			t.Skip(text)
+		}
+	}
+}
+
+// Options are the settings of Check. Zero fields mean the defaults.
+type Options struct {
+	Name    string // of the backend in the report; default "backend"
+	Seed    uint64 // of the random programs; default drawn from the clock
+	Cases   int    // number of random programs; default 100
+	Workers int    // workers in the concurrent checks; default 8
+	Strict  bool   // clauses that are not checked fail, unless Harness.Unchecked permits it
+	Dir     string // where to save the histories of failed concurrent checks; default a new temporary folder
+}
+
+// Check does what Run does outside of go test, and returns the report. The
+// testing.TB that open gets has no test behind it: its failures become the
+// verdict "error".
+//
+// Check judges in this process alone: the check for wrong worker clocks
+// (EXPIRY-4) opens clients inside testing/synctest bubbles, and a client whose
+// own goroutines panic there ends the process. A command therefore best calls
+// Check in a child of itself. The error is not nil if open is nil or ctx ended
+// before the run did; what the run found until then is in the report.
+func Check(ctx context.Context, open func(testing.TB) *Harness, o *Options) (*Report, error) {
+	if open == nil {
+		return nil, fmt.Errorf("leasetest.Check: open is nil: give it a function that returns the Harness of one empty store")
+	}
+	if o == nil {
+		o = &Options{}
+	}
+	k := knobs{seed: o.Seed, cases: o.Cases, workers: o.Workers, strict: o.Strict}
+	k.fill()
+	name := o.Name
+	if name == "" {
+		name = "backend"
+	}
+	s := newSuite(nil, name, packageOf(open), open, k)
+	s.dir = o.Dir
+	s.ctx = ctx
+	report := s.run()
+	if err := ctx.Err(); err != nil {
+		return report, fmt.Errorf("check %s: %w", name, err)
+	}
+	return report, nil
+}
+
+// saveDir is the folder for saved histories.
+func (s *suite) saveDir() (string, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.dir == "" {
+		dir, err := os.MkdirTemp("", "leasetest-"+fileName(s.name)+"-*")
+		if err != nil {
+			return "", fmt.Errorf("make folder for histories: %w", err)
+		}
+		s.dir = dir
+	}
+	return s.dir, os.MkdirAll(s.dir, 0o755)
+}

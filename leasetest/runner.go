@@ -1,0 +1,345 @@
+package leasetest
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/leasekit/lease"
+	"github.com/leasekit/lease/internal/model"
+)
+
+// runner takes a program, one step at a time, and judges every reply against
+// the model. It stops at the first reply that breaks a clause which is not
+// excused.
+type runner struct {
+	st      *store
+	rules   model.Rules
+	excuses *excuses
+	probing bool // look at every key after every step, to see which step was at fault
+	base    int  // added to the number of every worker: the skew check has two sets of them
+	shortTT time.Duration
+	waitFor time.Duration // the longest wait for one step, where the clock can't be moved
+
+	fresh  string
+	keys   map[string]*keyTrack
+	order  []*keyTrack
+	names  map[string]kept
+	lastOn *keyTrack // the key of the last event
+
+	events  []Event
+	replies []traced // every reply, for comparing two runs of one program
+	found   *finding
+	offPlan string // why a hand-written example did not go as written
+	failed  error  // the harness failed
+	untaken int    // steps that could not be taken here
+	worn    int    // replies that were not judged because their key was untracked
+}
+
+// finding is a broken clause with its evidence.
+type finding struct {
+	clause  string
+	problem string
+	events  []Event
+	prog    program
+	files   []string
+	harness error
+}
+
+func newRunner(st *store, x *excuses) *runner {
+	return &runner{
+		st: st, rules: st.h.rules(), excuses: x,
+		shortTT: max(20*time.Millisecond, 4*st.h.resolution(), 2*st.h.MinTTL),
+		waitFor: 50 * time.Millisecond,
+		fresh:   st.freshName(), keys: map[string]*keyTrack{}, names: map[string]kept{},
+	}
+}
+
+// run takes the steps of p until one breaks a clause.
+func (r *runner) run(p program) {
+	for i, s := range p {
+		r.take(i, s)
+		if r.found != nil {
+			r.found.prog = p[:i+1]
+			return
+		}
+		if r.failed != nil {
+			return
+		}
+	}
+}
+
+func (r *runner) take(i int, s step) {
+	switch s.do {
+	case doMove:
+		if !r.move(s) {
+			r.untaken++
+			r.offScript(i, s, "the clock could not be brought there")
+		}
+	case doSeed:
+		r.seed(s)
+	default:
+		c := r.concrete(s)
+		k := r.track(s.space, c.key)
+		reply := r.call(s.worker, k, c, s.as)
+		if s.want != nil && reply.Outcome != *s.want && (!s.lax || reply.Outcome != model.Lost) {
+			r.offScript(i, s, "the reply was another one")
+		}
+	}
+}
+
+func (r *runner) offScript(i int, s step, why string) {
+	if r.offPlan == "" {
+		text := "move of the clock"
+		if s.do != doMove {
+			text = r.concrete(s).String()
+		}
+		r.offPlan = fmt.Sprintf("step %d, %s: %s", i+1, text, why)
+	}
+}
+
+// concrete makes the call that a step stands for.
+func (r *runner) concrete(s step) call {
+	c := call{do: s.do, key: keyName(s.key, r.fresh), holder: keyName(s.holder, r.fresh), ttl: s.ttl}
+	if s.short {
+		c.ttl = r.shortTT
+	}
+	if s.do == doRenew || s.do == doRelease {
+		c.lease = s.ref.alter.altered(r.leaseFor(s))
+		if s.ref.alter == otherKey {
+			c.lease.Key = c.key + "/other"
+		}
+		c.key, c.holder = c.lease.Key, c.lease.Holder
+	}
+	return c
+}
+
+// leaseFor is the lease that a step's ref names, or a made-up one where no
+// such lease was granted.
+func (r *runner) leaseFor(s step) lease.Lease {
+	if k, ok := r.names[s.ref.as]; ok && s.ref.as != "" {
+		return k.lease
+	}
+	name := keyName(s.key, r.fresh)
+	if k, ok := r.keys[s.space+"\x00"+name]; ok && len(k.leases) > 0 {
+		return k.leases[len(k.leases)-1-s.ref.back%len(k.leases)].lease
+	}
+	holder := keyName(s.holder, r.fresh)
+	if holder == "" {
+		holder = "nobody"
+	}
+	return lease.Lease{Key: name, Holder: holder, Token: 1}
+}
+
+// track returns what is known of a key.
+func (r *runner) track(space, name string) *keyTrack {
+	id := space + "\x00" + name
+	k, ok := r.keys[id]
+	if !ok {
+		k = &keyTrack{name: name, space: space, states: []model.State{{}}}
+		r.keys[id] = k
+		r.order = append(r.order, k)
+	}
+	return k
+}
+
+// call makes one call, writes it into the history and judges the reply.
+func (r *runner) call(worker int, k *keyTrack, c call, as string) model.Reply {
+	w, err := r.st.worker(worker+r.base, k.space)
+	if err != nil {
+		r.failed = err
+		return model.Reply{}
+	}
+	lo := r.st.clock.earliest()
+	called := time.Now()
+	a := r.st.call(r.st.ctx, w, c)
+	if a.err == nil && a.problem == "" && (c.do == doAcquire || c.do == doRenew) {
+		r.st.clock.learn(called, c.ttl, a.lease.ExpiresAt)
+	}
+	took := time.Since(called)
+	hi := r.st.clock.latest()
+	if r.st.clock.kind == clockNone {
+		lo = r.st.clock.earliest().Add(-took)
+	}
+	if hi.Before(lo) {
+		lo = hi
+	}
+	e := Event{Worker: r.workerText(worker, k.space), Call: c.String(), Reply: a.String()}
+	if r.st.clock.kind != clockNone {
+		e.Time = shownTime(hi)
+	}
+	r.events = append(r.events, e)
+	j := judgement{r: r, k: k, c: c, a: a, w: model.Window{Lo: lo, Hi: hi}, worker: worker, as: as}
+	j.judge()
+	r.lastOn = k
+	reply := a.reply(c.do)
+	r.replies = append(r.replies, traced{reply, j.w})
+	if r.found == nil && r.failed == nil {
+		r.probe(k, worker)
+	}
+	return reply
+}
+
+func (r *runner) workerText(n int, space string) string {
+	name := workerName(n)
+	if note := r.st.notes[n+r.base]; note != "" {
+		name += note
+	}
+	if space == "" {
+		return name
+	}
+	return fmt.Sprintf("%s in %s", name, shown(space))
+}
+
+// probe looks at the key that was used, and then at the others, so that a
+// silent change is seen right after the call that made it.
+func (r *runner) probe(used *keyTrack, worker int) {
+	if !r.probing {
+		return
+	}
+	r.probing = false
+	for _, k := range append([]*keyTrack{used}, r.order...) {
+		if r.found == nil && r.failed == nil && !k.untracked && lease.CheckKey(k.name) == nil {
+			last := k.last
+			r.call(worker, k, call{do: doGet, key: k.name}, "")
+			k.last = last
+			r.lastOn = used
+		}
+	}
+	r.probing = true
+}
+
+// move moves the clock, or waits for it, and says whether it got there.
+func (r *runner) move(s step) bool {
+	c := r.st.clock
+	by := s.move.by + time.Duration(s.move.units)*r.rules.Resolution
+	from := c.earliest()
+	if s.move.toEnd {
+		k := r.track(s.space, keyName(s.key, r.fresh))
+		if k.untracked || !k.state().Held || k.state().EndLo.IsZero() {
+			return false
+		}
+		to := k.state().EndLo.Add(by)
+		if by >= 0 {
+			to = to.Add(r.rules.ExpiryLag)
+		}
+		if !c.movable() {
+			return by >= 0 && c.wait(r.st.ctx, to, r.waitFor+r.shortTT)
+		}
+		if d := to.Sub(from); d > 1<<62 || d < -1<<62 || !c.moveTo(to) {
+			return false
+		}
+	} else if !c.move(by) {
+		return false
+	}
+	now := c.earliest()
+	for _, k := range r.order {
+		k.clockMoved(r.rules, now.Sub(from), now)
+	}
+	r.events = append(r.events, Event{Time: shownTime(now), Call: fmt.Sprintf("the server clock moves by %v", now.Sub(from))})
+	r.lastOn = nil
+	return true
+}
+
+func (r *runner) seed(s step) {
+	k := r.track(s.space, keyName(s.key, r.fresh))
+	if r.st.h.SeedToken == nil || len(k.grants) > 0 || k.seeded {
+		r.untaken++
+		return
+	}
+	if err := r.st.tb.setUp(r.st.guard, func() { r.st.h.SeedToken(r.st.tb, k.name, s.token) }); err != nil {
+		r.failed = fmt.Errorf("seed the counter: %w", err)
+		return
+	}
+	k.seeded = true
+	k.states[0].Max = s.token
+	r.events = append(r.events, Event{Call: fmt.Sprintf("the counter of %s is raised to %d", shown(k.name), s.token)})
+}
+
+// resync takes the store's own word for a key, after a clause that is known to
+// fail may have changed it.
+func (r *runner) resync(k *keyTrack, worker int, w model.Window) {
+	for _, id := range []string{"GET-1", "GET-2", "GET-3", "KEY-1", "KEY-3", "ERR-8", "TOKEN-1"} {
+		if r.excuses.has(id) {
+			k.untracked = true
+			return
+		}
+	}
+	wk, err := r.st.worker(worker+r.base, k.space)
+	if err != nil || lease.CheckKey(k.name) != nil {
+		k.untracked = true
+		return
+	}
+	a := r.st.call(r.st.ctx, wk, call{do: doGet, key: k.name})
+	r.events = append(r.events, Event{
+		Time: shownTime(w.Hi), Worker: r.workerText(worker, k.space),
+		Call: call{do: doGet, key: k.name}.String(), Reply: a.String(),
+	})
+	reply := a.reply(doGet)
+	switch {
+	case reply.Outcome == model.Granted && reply.Token > 0,
+		reply.Outcome == model.NotHeld:
+		k.adopt(reply, w)
+	default:
+		k.untracked = true
+	}
+}
+
+// blame puts a disagreement to the first of clauses, unless one of them is
+// already known to fail; then the reply is excused and blame returns true.
+func (r *runner) blame(want, problem string, clauses ...string) bool {
+	last := &r.events[len(r.events)-1]
+	last.Want = want
+	f := &finding{clause: clauses[0], problem: problem, events: r.events}
+	for _, id := range clauses {
+		if r.excuses.has(id) {
+			f.clause = id
+			f.events = append([]Event(nil), r.events...)
+			r.excuses.used(f)
+			return true
+		}
+	}
+	r.found = f
+	return false
+}
+
+// excuses are the clauses that are known to fail, or declared as deviations:
+// the model is relaxed for them, so that the clauses after them are examined.
+type excuses struct {
+	failed   map[string]bool
+	declared map[string]bool
+	shown    map[string]*finding // the first evidence of each declared one
+}
+
+func newExcuses(h *Harness) *excuses {
+	x := &excuses{failed: map[string]bool{}, declared: map[string]bool{}, shown: map[string]*finding{}}
+	for id := range h.Deviations {
+		x.declared[id] = true
+	}
+	return x
+}
+
+func (x *excuses) has(id string) bool { return x.failed[id] || x.declared[id] }
+
+func (x *excuses) any() []string {
+	var ids []string
+	for _, c := range clauses {
+		if x.has(c.ID) {
+			ids = append(ids, c.ID)
+		}
+	}
+	return ids
+}
+
+func (x *excuses) used(f *finding) {
+	if x.declared[f.clause] && x.shown[f.clause] == nil {
+		x.shown[f.clause] = f
+	}
+}
+
+// isSkipped says whether a harness asked by t.Skip to be excused.
+func isSkipped(err error) (skipped, bool) {
+	var s skipped
+	ok := errors.As(err, &s)
+	return s, ok
+}

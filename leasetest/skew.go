@@ -1,0 +1,215 @@
+package leasetest
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/leasekit/lease/internal/model"
+)
+
+// skewedBase is where the numbers of workers with wrong clocks begin.
+const skewedBase = 100
+
+// skewOutcome is what the skew check found; a child process hands it to its
+// parent as JSON.
+type skewOutcome struct {
+	Examined   bool      `json:"examined"`
+	NotChecked string    `json:"notChecked"`
+	Findings   []skewing `json:"findings"`
+}
+
+type skewing struct {
+	Clause  string  `json:"clause"`
+	Problem string  `json:"problem"`
+	Events  []Event `json:"events"`
+}
+
+// traced is a reply with the window in which it came.
+type traced struct {
+	reply model.Reply
+	w     model.Window
+}
+
+// checkSkew looks whether a worker's clock plays a part (EXPIRY-4, EXPIRY-5):
+// the same programs are run by workers with right clocks and by workers of
+// which one lives in the year 2000 and one in 2060.
+func (s *suite) checkSkew() {
+	var o skewOutcome
+	if s.parent != nil {
+		o = s.skewInChild()
+	} else {
+		o = s.skewHere()
+	}
+	if o.NotChecked != "" {
+		s.notChecked("EXPIRY-4", o.NotChecked)
+	}
+	for _, f := range o.Findings {
+		s.fail(&finding{clause: f.Clause, problem: f.Problem, events: f.Events}, "workers with wrong clocks", s.seed)
+	}
+	if o.Examined {
+		s.examined("EXPIRY-4")
+	}
+}
+
+// skewHere runs the check in this process.
+func (s *suite) skewHere() skewOutcome {
+	st, err := s.open("EXPIRY-4")
+	if err != nil {
+		return skewOutcome{NotChecked: err.Error()}
+	}
+	defer s.close("", st)
+	connect := st.connect
+	st.connect = func(n int, w Worker) (caller, error) {
+		switch n - skewedBase {
+		case workerA:
+			return bubbleWorker(st, w, 0)
+		case workerB:
+			return bubbleWorker(st, w, 60*365*day)
+		}
+		return connect(n, w)
+	}
+	st.notes = map[int]string{skewedBase + workerA: " (clock in 2000)", skewedBase + workerB: " (clock in 2060)"}
+	for n := range 3 {
+		if _, err := st.worker(skewedBase+n, ""); err != nil {
+			return skewOutcome{NotChecked: "a worker with a wrong clock can't be made: " + err.Error()}
+		}
+	}
+	var o skewOutcome
+	for _, p := range s.skewPrograms(st.h) {
+		f, why := s.compare(st, p)
+		if why != "" {
+			return skewOutcome{NotChecked: why, Findings: o.Findings}
+		}
+		if f != nil && !o.has(f.Clause) {
+			o.Findings = append(o.Findings, *f)
+		}
+	}
+	o.Examined = true
+	return o
+}
+
+func (o skewOutcome) has(clause string) bool {
+	for _, f := range o.Findings {
+		if f.Clause == clause {
+			return true
+		}
+	}
+	return false
+}
+
+// skewPrograms are the examples that show something of expiry and grants, and
+// where time can be moved some random programs.
+func (s *suite) skewPrograms(h *Harness) []program {
+	var list []program
+	var chosen []example
+	chosen = append(chosen, expiryReportExamples()...)
+	chosen = append(chosen, exclusionExamples()...)
+	chosen = append(chosen, tokenExamples()...)
+	chosen = append(chosen, renewExamples()...)
+	chosen = append(chosen, releaseExamples()...)
+	chosen = append(chosen, expiryExamples()...)
+	chosen = append(chosen, clockExamples()...)
+	for _, e := range chosen {
+		if e.needs.missing(h) == "" {
+			list = append(list, e.steps)
+		}
+	}
+	if kindOf(h.Clock) == clockFrozen {
+		gen := programs(terrainOf(h))
+		for i := range 10 {
+			list = append(list, example1(gen, caseSeed(s.seed, i)))
+		}
+	}
+	return list
+}
+
+// compare runs p with right clocks and with wrong ones. A difference that does
+// not come back is one of timing, and none.
+func (s *suite) compare(st *store, p program) (*skewing, string) {
+	var f *skewing
+	for range 3 {
+		right, wrong := newRunner(st, s.excuses), newRunner(st, s.excuses)
+		wrong.base = skewedBase
+		for _, r := range []*runner{right, wrong} {
+			r.run(p)
+			if r.failed != nil {
+				return nil, r.failed.Error()
+			}
+		}
+		f = difference(st, right, wrong)
+		if f == nil {
+			break
+		}
+	}
+	return f, ""
+}
+
+// difference says where two runs of a program went apart, or nil.
+func difference(st *store, right, wrong *runner) *skewing {
+	slack := 2 * st.h.resolution()
+	rightTokens, wrongTokens := map[int64]int{}, map[int64]int{}
+	for i := 0; i < min(len(right.replies), len(wrong.replies)); i++ {
+		a, b := right.replies[i], wrong.replies[i]
+		problem := ""
+		switch {
+		case a.reply.Outcome != b.reply.Outcome:
+			problem = "another answer"
+		case a.reply.Outcome != model.Granted:
+			continue
+		case nth(rightTokens, a.reply.Token) != nth(wrongTokens, b.reply.Token):
+			problem = "another grant's token"
+		case st.clock.kind != clockNone:
+			off := a.reply.Expires.Sub(a.w.Lo) - b.reply.Expires.Sub(b.w.Lo)
+			wide := a.w.Hi.Sub(a.w.Lo) + b.w.Hi.Sub(b.w.Lo)
+			if i > 0 && st.clock.kind != clockFrozen {
+				// Get and what follows an earlier grant report an expiry that
+				// was set some time ago, and time runs on.
+				wide += right.replies[i].w.Hi.Sub(right.replies[0].w.Lo) + wrong.replies[i].w.Hi.Sub(wrong.replies[0].w.Lo)
+			}
+			if off.Abs() > slack+wide {
+				problem = fmt.Sprintf("an expiry that is %v off", off.Abs())
+			}
+		}
+		if problem == "" {
+			continue
+		}
+		list := wrong.upTo(i)
+		list[len(list)-1].Want = "as with right clocks: " + right.upTo(i)[len(right.upTo(i))-1].Reply
+		return &skewing{
+			Clause:  "EXPIRY-4",
+			Problem: "workers with wrong clocks get " + problem + " for the same calls",
+			Events:  list,
+		}
+	}
+	for _, r := range []*runner{right, wrong} {
+		if r.found != nil && r.found.clause == "EXPIRY-5" {
+			return &skewing{Clause: "EXPIRY-5", Problem: r.found.problem, Events: r.found.events}
+		}
+	}
+	return nil
+}
+
+// nth numbers tokens in the order in which they were first seen.
+func nth(seen map[int64]int, token int64) int {
+	if _, ok := seen[token]; !ok {
+		seen[token] = len(seen)
+	}
+	return seen[token]
+}
+
+// upTo is the history up to the call with reply i.
+func (r *runner) upTo(i int) []Event {
+	for at, e := range r.events {
+		if e.Worker != "" {
+			if i == 0 {
+				return append([]Event(nil), r.events[:at+1]...)
+			}
+			i--
+		}
+	}
+	return append([]Event(nil), r.events...)
+}
+
+// bubbleTime is how long a worker may take, in real time, to come to life in a
+// bubble or to leave it.
+const bubbleTime = 5 * time.Second

@@ -1,0 +1,142 @@
+package leasetest
+
+import (
+	"time"
+
+	"github.com/leasekit/lease"
+	"github.com/leasekit/lease/internal/model"
+)
+
+// keyTrack is what a run knows of one key: the states that the model allows,
+// and the facts by which a disagreement is put to its clause.
+type keyTrack struct {
+	name   string // the key
+	space  string
+	states []model.State
+
+	// untracked is why replies on this key are not judged for now: a clause
+	// that is already known to fail has left its state open. The next grant
+	// ends it.
+	untracked bool
+
+	leases []kept       // every lease that was granted or renewed, in order
+	grants []grantFact  // every grant, in order
+	first  int64        // token of the first grant
+	seeded bool         // its counter was raised
+	by     int          // the worker that got the present grant
+	setAt  model.Window // when the present expiry was set,
+	setTTL time.Duration
+	most   time.Time // how far the clock got since then
+	back   bool      // the clock stepped back since the last grant
+	jump   time.Duration
+	last   cause // what happened last to this key
+}
+
+// kept is a lease as a worker has it in hand.
+type kept struct {
+	lease  lease.Lease
+	worker int
+}
+
+// grantFact is one grant, for telling apart why a lease is stale.
+type grantFact struct {
+	holder   string
+	token    int64
+	released bool
+}
+
+// cause is the last event that may have changed a key, and the clause that is
+// broken if it did so wrongly.
+type cause struct {
+	clauses []string
+	release bool // it was a Release of the live grant
+}
+
+// state returns the state that a disagreement is explained with: the first of
+// those that the model allows.
+func (k *keyTrack) state() model.State { return k.states[0] }
+
+// grant returns what is known of the grant that l claims to be, and whether
+// there was one.
+func (k *keyTrack) grant(l lease.Lease) (fact grantFact, latest, ok bool) {
+	for i := len(k.grants) - 1; i >= 0; i-- {
+		if g := k.grants[i]; g.token == l.Token && g.holder == l.Holder && l.Key == k.name {
+			return g, i == len(k.grants)-1, true
+		}
+	}
+	return grantFact{}, false, false
+}
+
+// granted records a lease that worker got from an Acquire or a Renew.
+func (k *keyTrack) granted(l lease.Lease, worker int, w model.Window, ttl time.Duration, fresh bool) {
+	if fresh {
+		if len(k.grants) == 0 {
+			k.first = l.Token
+		}
+		k.grants = append(k.grants, grantFact{holder: l.Holder, token: l.Token})
+		k.by = worker
+		k.back = false
+	}
+	k.leases = append(k.leases, kept{l, worker})
+	k.setAt, k.setTTL, k.most, k.jump = w, ttl, w.Hi, 0
+}
+
+// adopt takes a reply for the truth, after a clause that is known to fail has
+// made the model's state worthless.
+func (k *keyTrack) adopt(reply model.Reply, w model.Window) {
+	s := model.State{Since: w.Lo}
+	if len(k.states) > 0 {
+		s.Max = k.state().Max
+	}
+	if reply.Outcome == model.Granted {
+		s = model.State{
+			Held: true, Holder: reply.Holder, Token: reply.Token,
+			EndLo: reply.Expires, EndHi: reply.Expires, Max: reply.Token, Since: w.Lo,
+		}
+	}
+	k.states = []model.State{s}
+	k.untracked = false
+}
+
+// step moves the states on, and says whether the contract allows the reply.
+func (k *keyTrack) step(r model.Rules, op model.Op, reply model.Reply, w model.Window) bool {
+	var next []model.State
+	for _, s := range k.states {
+		for _, n := range r.Step(s, op, reply, w) {
+			next = addState(next, n)
+		}
+	}
+	if len(next) == 0 {
+		return false
+	}
+	k.states = next
+	return true
+}
+
+// clockMoved tells the key that the server clock went to now.
+func (k *keyTrack) clockMoved(r model.Rules, by time.Duration, now time.Time) {
+	if by >= 0 {
+		k.jump += by
+		if now.After(k.most) {
+			k.most = now
+		}
+		return
+	}
+	var next []model.State
+	for _, s := range k.states {
+		for _, n := range r.SteppedBack(s, k.most, now) {
+			next = addState(next, n)
+		}
+	}
+	k.states = next
+	k.back = true
+}
+
+func addState(states []model.State, s model.State) []model.State {
+	for _, have := range states {
+		if have == s {
+			return states
+		}
+	}
+	return append(states, s)
+}
