@@ -25,13 +25,28 @@ func (j *judgement) blame(s model.State) (want string, ids []string) {
 	default:
 		ids = j.blameGet(s)
 	}
-	if j.k.back {
+	switch {
+	case j.k.back && j.w.Lo.Before(j.k.most):
 		ids = append([]string{"EXPIRY-7"}, ids...)
+	case j.k.back: // the clock has caught up since
+		ids = append(ids, "EXPIRY-7")
 	}
-	if j.k.big() {
+	switch {
+	case j.k.nearEnd():
+		ids = append([]string{"TOKEN-9", "TOKEN-8"}, ids...)
+	case j.k.big():
 		ids = append([]string{"TOKEN-8"}, ids...)
 	}
 	return want, ids
+}
+
+// longTime is when a wait becomes a jump of the clock.
+const longTime = 12 * time.Hour
+
+// longOver says whether the grant ended so long ago that only a jump of the
+// clock can have brought it there.
+func (j *judgement) longOver(s model.State) bool {
+	return s.Held && j.w.Lo.Sub(s.EndLo) >= longTime
 }
 
 // live says whether the grant of s is live as far as the judge can see.
@@ -83,6 +98,8 @@ func (j *judgement) blameAcquire(s model.State) []string {
 			return []string{"EXCL-6", "EXCL-1"}
 		case live:
 			return j.extreme("EXCL-1")
+		case own && j.atBoundary(s) && j.reply.Token == s.Token:
+			return []string{"EXPIRY-2", "TOKEN-2"}
 		case j.reply.Token <= s.Max:
 			return j.blameToken(s)
 		}
@@ -95,7 +112,7 @@ func (j *judgement) blameAcquire(s model.State) []string {
 			return []string{"EXPIRY-2", "EXPIRY-3"}
 		case len(j.k.grants) == 0 && j.inUse() != "":
 			return []string{j.inUse()}
-		case s.Held && j.k.jump >= 24*time.Hour && j.k.setTTL < 24*time.Hour:
+		case j.longOver(s):
 			return []string{"EXPIRY-6", "EXPIRY-3"}
 		case s.Held:
 			return j.extreme("EXPIRY-3")
@@ -112,9 +129,12 @@ func (j *judgement) blameAcquire(s model.State) []string {
 
 // blameToken finds the clause for a new grant whose token is not the greatest.
 func (j *judgement) blameToken(s model.State) []string {
+	if len(j.k.grants) == 0 {
+		return []string{"TOKEN-2"}
+	}
 	last := j.k.grants[len(j.k.grants)-1]
 	reset := j.reply.Token <= j.k.first && (j.k.first < last.token || last.holder != j.op.Holder)
-	idle := j.k.jump >= 24*time.Hour
+	idle := j.k.jump >= longTime
 	switch {
 	case idle && s.Held:
 		return []string{"TOKEN-5", "TOKEN-2", "EXPIRY-6"}
@@ -158,6 +178,8 @@ func (j *judgement) staleRenew(s model.State) string {
 		return "RENEW-3"
 	case g.released:
 		return "RENEW-4"
+	case j.live(s):
+		return "RENEW-5"
 	}
 	return "RENEW-2"
 }
@@ -227,7 +249,7 @@ func (j *judgement) blameGet(s model.State) []string {
 	case granted && !live && !s.Held:
 		return append(j.otherKeys(), append(cause, "RELEASE-1", "GET-2")...)
 	case granted && !live && j.reply.Expires.Equal(s.EndLo):
-		if j.k.jump >= 24*time.Hour && j.k.setTTL < 24*time.Hour {
+		if j.longOver(s) {
 			return []string{"EXPIRY-6", "GET-2", "EXPIRY-3"}
 		}
 		return []string{"GET-2", "EXPIRY-3"}
@@ -268,9 +290,11 @@ func (j *judgement) inUse() string {
 }
 
 // lookAlike says whether two names are different but easily taken for each
-// other (EXCL-6).
+// other (EXCL-6): also when only the ends of long ones differ.
 func lookAlike(a, b string) bool {
-	return a != b && (lookAlikeText(a, b) || strings.HasPrefix(a, b) || strings.HasPrefix(b, a))
+	const column = 200 // bytes of a short text column, with some to spare
+	return a != b && (lookAlikeText(a, b) || strings.HasPrefix(a, b) || strings.HasPrefix(b, a) ||
+		len(a) > column && len(b) > column && a[:column] == b[:column])
 }
 
 // lookAlikeText says whether two names differ only in case, in blanks around

@@ -46,6 +46,7 @@ type serverClock struct {
 	kind  clockKind
 	clock *Clock
 	rules model.Rules
+	start time.Time // where it stood when the store was opened
 	now   time.Time // of a frozen clock
 	most  time.Time // the latest instant read or moved to
 
@@ -74,9 +75,16 @@ func newServerClock(h *Harness) *serverClock {
 	}
 	if c.kind != clockNone {
 		c.now = plain(h.Clock.Now())
-		c.most = c.now
+		c.start, c.most = c.now, c.now
 	}
 	return c
+}
+
+// rewind brings a movable clock back to where it stood at first.
+func (c *serverClock) rewind() {
+	if c.movable() && !c.now.Equal(c.start) {
+		c.moveTo(c.start)
+	}
 }
 
 // movable says whether time can be moved rather than waited for.

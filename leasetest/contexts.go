@@ -9,15 +9,17 @@ import (
 	"time"
 
 	"github.com/leasekit/lease"
+	"github.com/leasekit/lease/internal/history"
 )
 
 // checkContexts is about contexts that end before or during a call.
 func (s *suite) checkContexts() {
 	s.withStore("ERR-1", s.checkDoneContexts)
 	s.withStore("ERR-1", s.checkHangingStore)
-	s.withStore("ERR-2", s.checkUnknownOutcomes)
 	s.withStore("ERR-3", s.checkLostReplies)
 	s.withStore("ERR-4", s.checkRefusingStore)
+	s.withStore("ERR-2", s.checkOneEffect)
+	s.withStore("ERR-2", s.checkUnknownOutcomes)
 }
 
 // withStore opens a store for one check of a clause.
@@ -135,6 +137,28 @@ func (s *suite) note(id, text string) {
 	}
 }
 
+// checkOneEffect lets a context end during an Acquire and, if the grant was
+// seen, ends it: the call had its effect, and must not have another (ERR-2).
+func (s *suite) checkOneEffect(st *store) {
+	for look := range 12 {
+		r := newRecorder(st)
+		c := acquireCall(st.freshName(), "alice", min(time.Hour, st.h.maxTTL()))
+		ctx, cancel := endingContext(st.ctx, look)
+		first := r.do(ctx, 0, c)
+		cancel()
+		now := r.do(st.ctx, 1, getCall(c.key))
+		if first.a.err == nil || now.a.problem != "" || now.a.err != nil {
+			continue
+		}
+		freed := r.do(st.ctx, 1, releaseCall(now.a.lease))
+		after := r.do(st.ctx, 1, getCall(c.key))
+		if freed.a.problem == "" && freed.a.err == nil && after.a.problem == "" && after.a.err == nil && !s.excuses.has("RELEASE-1") && !s.excuses.has("RELEASE-4") {
+			s.seen("ERR-2", "an Acquire whose caller gave up took effect, and again after that grant was released", "ErrNotHeld: the grant was released", r.sorted())
+			return
+		}
+	}
+}
+
 // checkUnknownOutcomes makes concurrent calls whose contexts may end at any
 // moment, and asks whether a history explains the replies in which each of
 // them took effect once or never (ERR-2).
@@ -148,14 +172,24 @@ func (s *suite) checkUnknownOutcomes(st *store) {
 			}
 			return endingContext(st.ctx, rnd.IntN(8))
 		})
+		here := 0
 		for _, c := range calls {
 			switch {
 			case c.a.problem != "":
 				s.inconclusive("ERR-2", "a call "+c.a.problem)
 				return false
 			case c.a.err != nil && !definite(c.a.err):
-				unknown++
+				here++
 			}
+		}
+		unknown += here
+		switch {
+		case here > history.MaxUnknown && s.excuses.has("ERR-7"):
+			s.notChecked("ERR-2", "can't be told apart from what breaks ERR-7")
+			return false
+		case here > history.MaxUnknown:
+			s.inconclusive("ERR-2", fmt.Sprintf("%d calls of one history had no definite reply, though only %d contexts ended", here, maxCut))
+			return false
 		}
 		return s.judgeHistory(st, "ERR-2", key, calls, s.excuses.any())
 	})
@@ -166,7 +200,7 @@ func (s *suite) checkUnknownOutcomes(st *store) {
 }
 
 // maxCut is how many contexts of one history end.
-const maxCut = 4
+const maxCut = history.MaxUnknown
 
 // checkLostReplies repeats an Acquire whose reply the holder never got,
 // because its context ended during the call (ERR-3).

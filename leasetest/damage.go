@@ -33,6 +33,10 @@ func (s *suite) checkOneDamage(st *store, way string) {
 		return
 	}
 	l := got.a.lease
+	if err := lease.CheckLease(l); err != nil {
+		s.notChecked("ERR-9", "no well-formed lease could be acquired to damage its record")
+		return
+	}
 	if err := st.tb.setUp(st.guard, func() { st.h.Damage[way](st.tb, l.Key) }); err != nil {
 		s.broken("ERR-9", fmt.Errorf("damage %q: %w", way, err))
 		return

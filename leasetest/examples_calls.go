@@ -166,7 +166,7 @@ func releaseExamples() []example {
 		}},
 		{"RELEASE-3", "Release after the expiry is no error", 0, program{
 			acquireShort(workerA, "alice").granted().named("a"),
-			end(1),
+			end(2),
 			release(workerA, "a").stale(),
 			get(workerA).notHeld(),
 		}},

@@ -58,9 +58,9 @@ func expiryExamples() []example {
 	return []example{
 		{"EXPIRY-3", "an expired key can be had at once, by anyone and for any ttl", 0, program{
 			acquireShort(workerA, "alice").granted(),
-			end(1),
+			end(2),
 			acquireShort(workerB, "bob").granted(),
-			end(1),
+			end(2),
 			acquire(workerC, "carol", long).granted(),
 		}},
 		{"EXPIRY-3", "the contender's own ttl plays no part", needMove, program{

@@ -57,7 +57,7 @@ func exclusionExamples() []example {
 		}},
 	}
 	for _, pair := range [][2]string{
-		{"alice", "Alice"}, {"alice", "alice "}, {"jos\u00e9", "jose\u0301"}, {"w1", "w10"}, {"w10", "w1"}, {"alice ", "alice"},
+		{"alice", "Alice"}, {"alice", "alice "}, {"jos\u00e9", "jose\u0301"}, {"w1", "w10"}, {"w10", "w1"}, {"alice ", "alice"}, {"…a", "…b"},
 	} {
 		list = append(list, example{"EXCL-6", "holders " + shown(pair[0]) + " and " + shown(pair[1]) + " are two", 0, program{
 			acquire(workerA, pair[0], long).granted(),
@@ -85,9 +85,9 @@ func tokenExamples() []example {
 		}},
 		{"TOKEN-2", "tokens rise after an expiry, for the same holder too", 0, program{
 			acquireShort(workerA, "alice").granted(),
-			end(1),
+			end(2),
 			acquireShort(workerA, "alice").granted(),
-			end(1),
+			end(2),
 			acquire(workerB, "bob", long).granted(),
 		}},
 		{"TOKEN-3", "the token stays the same for the whole grant", 0, program{
@@ -105,14 +105,23 @@ func tokenExamples() []example {
 			get(workerC).notHeld(),
 			acquire(workerC, "carol", long).granted(),
 		}},
+		{"TOKEN-4", "Release does not reset the counter, after some minutes either", needMove, program{
+			acquire(workerA, "alice", long).granted().named("a"),
+			release(workerA, "a").done(),
+			acquire(workerB, "bob", long).granted().named("b"),
+			release(workerB, "b").done(),
+			pass(3 * long),
+			get(workerC).notHeld(),
+			acquire(workerC, "carol", long).granted(),
+		}},
 		{"TOKEN-5", "years of idleness do not reset the counter", needMove, program{
 			acquire(workerA, "alice", long).granted(),
-			end(1),
+			end(2),
 			acquire(workerB, "bob", long).granted(),
-			end(1),
+			end(2),
 			pass(3 * 365 * day),
 			acquire(workerC, "carol", long).granted(),
-			end(1),
+			end(2),
 			pass(20 * 365 * day),
 			acquire(workerA, "alice", long).granted(),
 		}},

@@ -58,7 +58,8 @@ var holderFamilies = [][]string{
 }
 
 // badNames are no keys and no holders (ARG-1).
-var badNames = []string{"", "a\x00b", "\xff\xfe", strings.Repeat("x", lease.MaxName+1), "%…\x00"}
+var badNames = []string{"", "a\x00b", "\xff\xfe", strings.Repeat("x", lease.MaxName+1),
+	strings.Repeat("\u00e9", lease.MaxName/2+1), "%…\x00"}
 
 // programs generates random programs for a terrain. It favours the boundaries:
 // the end of a grant and one unit on either side of it, the same holder again,

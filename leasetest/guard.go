@@ -2,7 +2,6 @@ package leasetest
 
 import (
 	"fmt"
-	"runtime"
 	"runtime/debug"
 	"strings"
 	"sync/atomic"
@@ -75,7 +74,7 @@ func where(stack []byte) string {
 		}
 		for _, at := range lines[i+1:] {
 			at = strings.TrimSpace(at)
-			if file, _, ok := strings.Cut(at, " +0x"); ok && !strings.HasPrefix(file, runtime.GOROOT()) && !strings.Contains(file, "/runtime/") {
+			if file, _, ok := strings.Cut(at, " +0x"); ok && !strings.Contains(file, "/src/runtime/") {
 				if j := strings.LastIndexByte(file, '/'); j >= 0 {
 					file = file[j+1:]
 				}

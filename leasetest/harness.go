@@ -107,34 +107,34 @@ func (h *Harness) check() error {
 		return fmt.Errorf("open returned a nil *Harness: return one with at least Connect set")
 	}
 	if h.Connect == nil {
-		return fmt.Errorf("Harness.Connect is nil: set it to a function that opens one more client of the store and returns its lease.Service")
+		return fmt.Errorf("the harness's Connect is nil: set it to a function that opens one more client of the store and returns its lease.Service")
 	}
 	if h.Clock != nil && h.Clock.Now == nil {
-		return fmt.Errorf("Harness.Clock.Now is nil: set it to a function that reads the server clock, or leave Clock nil")
+		return fmt.Errorf("the harness's Clock.Now is nil: set it to a function that reads the server clock, or leave Clock nil")
 	}
 	for name, d := range map[string]time.Duration{
 		"Resolution": h.Resolution, "MinTTL": h.MinTTL, "MaxTTL": h.MaxTTL, "ExpiryLag": h.ExpiryLag,
 	} {
 		if d < 0 {
-			return fmt.Errorf("Harness.%s is %v: want 0 for the default, or more", name, d)
+			return fmt.Errorf("the harness's %s is %v: want 0 for the default, or more", name, d)
 		}
 	}
 	if h.MaxTTL > 0 && h.MinTTL > h.MaxTTL {
-		return fmt.Errorf("Harness.MinTTL %v is above MaxTTL %v", h.MinTTL, h.MaxTTL)
+		return fmt.Errorf("the harness's MinTTL %v is above MaxTTL %v", h.MinTTL, h.MaxTTL)
 	}
 	for field, entries := range map[string]map[string]string{"Deviations": h.Deviations, "Unchecked": h.Unchecked} {
 		for id, reason := range entries {
 			if _, ok := clauseByID(id); !ok {
-				return fmt.Errorf("Harness.%s names the clause %q, which does not exist%s: CONFORMANCE.md lists the clauses", field, id, didYouMean(id))
+				return fmt.Errorf("the harness's %s names the clause %q, which does not exist%s: CONFORMANCE.md lists the clauses", field, id, didYouMean(id))
 			}
 			if strings.TrimSpace(reason) == "" {
-				return fmt.Errorf("Harness.%s[%q] has no reason: say why, for the reader of the report", field, id)
+				return fmt.Errorf("the harness's %s[%q] has no reason: say why, for the reader of the report", field, id)
 			}
 		}
 	}
 	for id := range h.Deviations {
 		if _, both := h.Unchecked[id]; both {
-			return fmt.Errorf("Harness names %s both in Deviations and in Unchecked: keep one of the two", id)
+			return fmt.Errorf("the harness names %s both in Deviations and in Unchecked: keep one of the two", id)
 		}
 	}
 	return nil

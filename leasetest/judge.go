@@ -61,7 +61,6 @@ func (j *judgement) judge() {
 		return
 	}
 	if k.untracked {
-		r.worn++
 		if j.reply.Outcome == model.Granted && j.c.do != doGet {
 			k.adopt(j.reply, j.w)
 			j.note(len(k.grants) == 0 || k.grants[len(k.grants)-1].token != j.reply.Token)
@@ -104,7 +103,7 @@ func (j *judgement) judgeInvalid(clause string, why error) {
 	switch {
 	case !ok:
 		r.blame(fmt.Sprintf("ErrInvalid (%s)", strings.TrimPrefix(why.Error(), lease.ErrInvalid.Error()+": ")),
-			"arguments outside of the contract are not refused with ErrInvalid", clause)
+			"arguments outside of the contract are not refused with ErrInvalid", clause, "ERR-7")
 		k.untracked = true
 	case j.a.lease != (lease.Lease{}):
 		r.blame("the zero Lease and ErrInvalid", "a call returns a lease and an error", "ERR-8")
@@ -135,7 +134,11 @@ func (j *judgement) judgeShape() bool {
 		return false
 	}
 	if l.Token <= 0 {
-		if !r.blame("a token > 0", fmt.Sprintf("the token is %d", l.Token), "TOKEN-1") {
+		ids := []string{"TOKEN-1"}
+		if j.k.nearEnd() {
+			ids = []string{"TOKEN-9", "TOKEN-1"}
+		}
+		if !r.blame("a token > 0", fmt.Sprintf("the token is %d", l.Token), ids...) {
 			return false
 		}
 		j.k.untracked = true
@@ -193,16 +196,26 @@ func isHuge(ttl time.Duration) bool { return ttl > 50*365*24*time.Hour }
 // about to.
 func (k *keyTrack) big() bool { return k.seeded && len(k.states) > 0 && k.state().Max >= 1<<53-2 }
 
+// nearEnd says whether the counter of the key was raised to where it may refuse
+// to rise any further.
+func (k *keyTrack) nearEnd() bool { return k.seeded && k.state().Max >= math.MaxInt64-exhaustible }
+
 // exhausted judges an Acquire of a free key whose counter is near its end, and
 // says whether that was all there is to judge.
 func (j *judgement) exhausted() bool {
 	k := j.k
 	s := k.state()
-	if j.c.do != doAcquire || !k.seeded || s.Max < math.MaxInt64-exhaustible || k.untracked ||
-		(s.Held && j.w.Lo.Before(s.EndHi.Add(j.r.rules.ExpiryLag))) {
+	if j.c.do != doAcquire || !k.nearEnd() {
+		return false
+	}
+	if k.untracked {
+		return j.reply.Outcome == model.Unknown
+	}
+	if s.Held && j.w.Lo.Before(s.EndHi.Add(j.r.rules.ExpiryLag)) {
 		return false
 	}
 	want := fmt.Sprintf("an error: no token is greater than %d", s.Max)
+	k.last = cause{clauses: []string{"TOKEN-9"}}
 	switch j.reply.Outcome {
 	case model.Unknown:
 		if errors.Is(j.a.err, lease.ErrInvalid) {
@@ -273,14 +286,7 @@ func (j *judgement) silent(id string) {
 	if r.found != nil {
 		return
 	}
-	switch {
-	case r.excuses.has("KEY-1"):
-		for _, k := range r.order {
-			if k != j.k {
-				k.untracked = true
-			}
-		}
-	case id == "GET-3" && r.excuses.has("GET-3"):
+	if id == "GET-3" && r.excuses.has("GET-3") {
 		j.k.untracked = true
 		return
 	}

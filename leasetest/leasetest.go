@@ -4,7 +4,9 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"path/filepath"
 	"testing"
+	"time"
 )
 
 // Run checks a backend against every clause of the contract, one subtest per
@@ -32,7 +34,9 @@ func Run(t *testing.T, open func(t testing.TB) *Harness) {
 		}
 		return
 	}
-	s.dir = k.report
+	if k.report != "" {
+		s.dir = filepath.Join(k.report, "histories")
+	}
 	report := s.run()
 	saved := ""
 	if k.report != "" {
@@ -79,12 +83,13 @@ func (r Result) tell(t *testing.T, report *Report) {
 
 // Options are the settings of Check. Zero fields mean the defaults.
 type Options struct {
-	Name    string // of the backend in the report; default "backend"
-	Seed    uint64 // of the random programs; default drawn from the clock
-	Cases   int    // number of random programs; default 100
-	Workers int    // workers in the concurrent checks; default 8
-	Strict  bool   // clauses that are not checked fail, unless Harness.Unchecked permits it
-	Dir     string // where to save the histories of failed concurrent checks; default a new temporary folder
+	Name    string        // of the backend in the report; default "backend"
+	Seed    uint64        // of the random programs; default drawn from the clock
+	Cases   int           // number of random programs; default 100
+	Workers int           // workers in the concurrent checks; default 8
+	Strict  bool          // clauses that are not checked fail, unless Harness.Unchecked permits it
+	Limit   time.Duration // how long one call may take before it counts as hanging; default 10 s
+	Dir     string        // where to save the histories of failed concurrent checks; default a new temporary folder
 }
 
 // Check does what Run does outside of go test, and returns the report. The
@@ -111,6 +116,9 @@ func Check(ctx context.Context, open func(testing.TB) *Harness, o *Options) (*Re
 	}
 	s := newSuite(nil, name, packageOf(open), open, k)
 	s.dir = o.Dir
+	if o.Limit > 0 {
+		s.guard.limit = o.Limit
+	}
 	s.ctx = ctx
 	report := s.run()
 	if err := ctx.Err(); err != nil {

@@ -63,7 +63,7 @@ type Result struct {
 	Sentence  string   `json:"sentence"`
 	Verdict   Verdict  `json:"verdict"`
 	Reason    string   `json:"reason,omitempty"`    // why not checked, inconclusive, error or deviation
-	Permitted bool     `json:"permitted,omitempty"` // not checked, as Harness.Unchecked permits
+	Permitted bool     `json:"permitted,omitempty"` // not checked, as Harness.Unchecked permits or because no check exists yet
 	Failure   *Failure `json:"failure,omitempty"`   // of fail and deviation
 }
 

@@ -69,7 +69,7 @@ func (s *store) dial(tb *caseTB, w Worker) (svc lease.Service, err error) {
 		return nil, connectError(err)
 	}
 	if svc == nil {
-		return nil, fmt.Errorf("Harness.Connect returned a nil lease.Service: return the client of the worker, or call t.Fatal with what went wrong")
+		return nil, fmt.Errorf("connect a worker: Harness.Connect returned a nil lease.Service: return the client of the worker, or call t.Fatal with what went wrong")
 	}
 	return svc, nil
 }

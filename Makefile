@@ -1,0 +1,34 @@
+# What can be done here. Everything that is longer than a line is a script of
+# its own, in tools/ and .ci/.
+
+FUZZTIME ?= 20s
+
+.DEFAULT_GOAL := help
+.PHONY: help conform needs test generate lint fuzz bench ci
+
+help: ## show this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' Makefile
+
+conform: ## run the conformance suite on the bundled backends; needs only Go and make
+	@tools/conform
+
+needs: ## install what make test needs and is missing: redis-server, a C compiler
+	@tools/install-needs
+
+test: needs ## run all tests of all modules, with -race and real servers
+	LEASE_REQUIRE_SERVERS=1 CGO_ENABLED=1 go test -race work
+
+generate: ## write the generated files again
+	go generate work
+
+lint: ## gofmt, go vet, staticcheck, go mod tidy, stale generated files
+	@.ci/run modules format vet staticcheck tidy generated
+
+fuzz: ## run each fuzz test for FUZZTIME (20s)
+	@FUZZTIME=$(FUZZTIME) tools/fuzz
+
+bench: ## run the benchmarks
+	go test -run '^$$' -bench . -benchmem work
+
+ci: ## everything that has to be green before a change goes in
+	@.ci/run

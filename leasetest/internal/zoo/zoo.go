@@ -1,0 +1,68 @@
+// Package zoo holds the backends that the suite is tried on: broken ones,
+// which it has to fail by the clause they break, and odd but correct ones,
+// which it has to pass.
+//
+// All are the same small backend in one process (store.go, worker.go), whose
+// every decision is a field of rules. A fault is one decision made wrongly. It
+// is chosen as narrow as it can be, so that no clause but its own is broken:
+// many show only while the key is calm (calm.go), a condition that the real
+// faults did not have. Switch the fault off and the backend is Base, which
+// keeps the contract.
+package zoo
+
+import (
+	"testing"
+
+	"github.com/leasekit/lease/leasetest"
+)
+
+// Animal is one backend of the zoo.
+type Animal struct {
+	Name   string // short, unique, kebab-case
+	Clause string // the clause it breaks; "" for the odd but correct
+	Fault  string // one sentence: what is wrong (or odd)
+	Source string // address of a public report of such a fault; "" if none is known
+	Open   func(t testing.TB) *leasetest.Harness
+}
+
+// Base returns the backend without a fault.
+func Base() Animal {
+	return Animal{
+		Name:  "base",
+		Fault: "Nothing is wrong or odd: a map under a mutex, a clock that stands until it is moved.",
+		Open:  bred(func(*rules) {}),
+	}
+}
+
+// Broken returns the backends with a fault, in the order of their clauses.
+func Broken() []Animal {
+	var all []Animal
+	for _, group := range [][]Animal{
+		exclFaults(), tokenFaults(), expiryFaults(), renewFaults(), releaseFaults(),
+		getFaults(), keyFaults(), argFaults(), callFaults(), outageFaults(),
+	} {
+		all = append(all, group...)
+	}
+	return all
+}
+
+// bred returns an opener of the base with some of its decisions changed.
+// change runs once per store, so what it keeps in variables belongs to that
+// store; the decisions themselves run under the store's mutex, unless rules
+// says otherwise.
+func bred(change func(r *rules)) func(t testing.TB) *leasetest.Harness {
+	return func(testing.TB) *leasetest.Harness {
+		r := baseRules()
+		change(r)
+		return newStore(r).harness()
+	}
+}
+
+// declaring returns open with figures of the harness set by declare.
+func declaring(open func(t testing.TB) *leasetest.Harness, declare func(h *leasetest.Harness)) func(t testing.TB) *leasetest.Harness {
+	return func(t testing.TB) *leasetest.Harness {
+		h := open(t)
+		declare(h)
+		return h
+	}
+}
