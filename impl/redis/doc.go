@@ -1,0 +1,61 @@
+// Package redislease keeps leases in Redis.
+//
+// It works on any go-redis client – one server, Sentinel or Cluster – needs no
+// preparation of the server, and does each call in one round trip: one Lua
+// script, run by its digest, and once more by its text if the server has
+// forgotten it. It needs Redis 5 or newer.
+//
+// # What is stored
+//
+// Two keys for each lease, with the default prefix and a lease named "job":
+//
+//	{6:lease:job}l   hash: holder, token, expires (ms since 1970, server clock)
+//	{6:lease:job}n   string: the highest token granted so far
+//
+// The number is the length of the prefix. It keeps services with different
+// prefixes apart even where prefix and name joined give the same text, and it
+// keeps the braces from being empty, so that both keys of a lease lie in one
+// cluster slot whatever its name is.
+//
+// Redis removes the hash some time after the lease is over. The counter is
+// never removed, by a release neither: it is what makes tokens rise. Count on
+// about 100 bytes for every name ever used.
+//
+// # What is promised
+//
+// Every promise of CONFORMANCE.md, on one server that keeps its data. A lease
+// is live exactly while TIME, in ms, is below the stored expiry. What Redis
+// does with the key plays no part in it, nor does any worker's clock. Expiry is
+// rounded up to the ms: never shorter than the ttl, less than 1 ms longer.
+//
+// A record that was not written by this package is an error, never a free key.
+// A server that takes no writes – a replica, a full or a read-only one – gives
+// an error too, from Get as well, since its answer may be out of date. Renew
+// and Release need no memory and go on when Redis has reached maxmemory; a new
+// grant does not.
+//
+// # What is not promised
+//
+// Redis can lose what it has acknowledged. A grant that is lost may be granted
+// to another holder, and, worse, under the same token (TOKEN-10 and -11):
+//
+//   - Failover. Replication is asynchronous. A replica that is promoted may lack
+//     the last grants. min-replicas-to-write narrows the gap, and so does WAIT;
+//     neither closes it.
+//   - Restart. Without persistence every counter starts again at 1. With
+//     appendfsync everysec the last second may be missing; with always, nothing.
+//   - Eviction. maxmemory-policy must be noeviction. The others remove leases
+//     that are live, or counters.
+//   - FLUSHALL, and a hand that deletes the counter.
+//
+// Where that matters, keep the highest token with the resource too: it will
+// then refuse a grant whose token has been used.
+//
+// A lease whose counter is gone or too low is reported as an error while its
+// record is there to tell.
+//
+// # Rights
+//
+// An ACL user needs the two kinds of keys, and the commands evalsha, eval,
+// time, get, incr, hgetall, hset, hdel, del and pexpireat; [Open] needs ping.
+package redislease

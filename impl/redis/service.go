@@ -1,0 +1,186 @@
+package redislease
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"strconv"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/leasekit/lease"
+)
+
+// DefaultPrefix is the prefix of a service whose options name none.
+const DefaultPrefix = "lease:"
+
+// Options are the settings of a [Service]. A nil *Options means the defaults.
+type Options struct {
+	// Prefix separates services on one Redis from each other: those with
+	// different prefixes share nothing, those with the same one share their
+	// leases. Any text will do, of any bytes. Default [DefaultPrefix].
+	Prefix string
+}
+
+// Service grants leases that are kept in Redis. It is safe for concurrent use.
+// The package documentation says what it promises and what it can't.
+type Service struct {
+	client redis.UniversalClient
+	names  names
+	close  func() error // nil: the client is the caller's
+}
+
+var _ lease.Service = (*Service)(nil)
+
+// New returns a service on client: a *redis.Client, for one server or for
+// Sentinel, or a *redis.ClusterClient. It does not talk to Redis. The client
+// stays the caller's: [Service.Close] leaves it open. With a nil client every
+// valid call fails.
+//
+// Whatever client.MaxRetries is, the service has no call repeated by the client
+// after it may have been executed. Of its settings these matter:
+//
+//   - A call that ends with its context leaves a goroutine behind until the
+//     client gives up: after ReadTimeout, if Redis hangs; after DialTimeout for
+//     each of DialerRetries, if it can't be reached. Don't set ReadTimeout to
+//     "none". With ContextTimeoutEnabled a context's deadline ends it too.
+//   - ReadOnly and the RouteBy settings of a cluster client would send a call to
+//     a replica, which fails.
+func New(client redis.UniversalClient, o *Options) *Service {
+	if v := reflect.ValueOf(client); v.Kind() == reflect.Pointer && v.IsNil() {
+		client = nil
+	}
+	prefix := DefaultPrefix
+	if o != nil && o.Prefix != "" {
+		prefix = o.Prefix
+	}
+	return &Service{client: client, names: newNames(prefix)}
+}
+
+// Close closes the connections of a service that was made by [Open]; calls that
+// are under way fail. For one made by [New] it does nothing.
+func (s *Service) Close() error {
+	if s.close == nil {
+		return nil
+	}
+	return s.close()
+}
+
+// Acquire implements [lease.Service].
+func (s *Service) Acquire(ctx context.Context, key, holder string, ttl time.Duration) (lease.Lease, error) {
+	if err := begin(ctx, "acquire", lease.CheckAcquire(key, holder, ttl)); err != nil {
+		return lease.Lease{}, err
+	}
+	ms, us := split(ttl)
+	r, err := s.run(ctx, acquireScript, key, holder, ms, us)
+	if err != nil {
+		return lease.Lease{}, fail(ctx, "acquire", key, err)
+	}
+	switch {
+	case r.is("granted", 2):
+		l, err := r.lease(key, holder, r[1], r[2])
+		if err != nil {
+			return lease.Lease{}, fail(ctx, "acquire", key, err)
+		}
+		return l, nil
+	case r.is("held", 0):
+		return lease.Lease{}, lease.ErrHeld
+	}
+	return lease.Lease{}, fail(ctx, "acquire", key, r.fault())
+}
+
+// Renew implements [lease.Service].
+func (s *Service) Renew(ctx context.Context, l lease.Lease, ttl time.Duration) (lease.Lease, error) {
+	if err := begin(ctx, "renew", lease.CheckRenew(l, ttl)); err != nil {
+		return lease.Lease{}, err
+	}
+	token := strconv.FormatInt(l.Token, 10)
+	ms, us := split(ttl)
+	r, err := s.run(ctx, renewScript, l.Key, l.Holder, token, ms, us)
+	if err != nil {
+		return lease.Lease{}, fail(ctx, "renew", l.Key, err)
+	}
+	switch {
+	case r.is("renewed", 1):
+		renewed, err := r.lease(l.Key, l.Holder, token, r[1])
+		if err != nil {
+			return lease.Lease{}, fail(ctx, "renew", l.Key, err)
+		}
+		return renewed, nil
+	case r.is("lost", 0):
+		return lease.Lease{}, lease.ErrLost
+	}
+	return lease.Lease{}, fail(ctx, "renew", l.Key, r.fault())
+}
+
+// Release implements [lease.Service]. It returns nil for a lease that is not
+// the present grant.
+func (s *Service) Release(ctx context.Context, l lease.Lease) error {
+	if err := begin(ctx, "release", lease.CheckLease(l)); err != nil {
+		return err
+	}
+	r, err := s.run(ctx, releaseScript, l.Key, l.Holder, strconv.FormatInt(l.Token, 10))
+	if err != nil {
+		return fail(ctx, "release", l.Key, err)
+	}
+	if !r.is("released", 0) {
+		return fail(ctx, "release", l.Key, r.fault())
+	}
+	return nil
+}
+
+// Get implements [lease.Service].
+func (s *Service) Get(ctx context.Context, key string) (lease.Lease, error) {
+	if err := begin(ctx, "get", lease.CheckKey(key)); err != nil {
+		return lease.Lease{}, err
+	}
+	r, err := s.run(ctx, getScript, key)
+	if err != nil {
+		return lease.Lease{}, fail(ctx, "get", key, err)
+	}
+	switch {
+	case r.is("live", 3):
+		l, err := r.lease(key, r[1], r[2], r[3])
+		if err != nil {
+			return lease.Lease{}, fail(ctx, "get", key, err)
+		}
+		return l, nil
+	case r.is("free", 0):
+		return lease.Lease{}, lease.ErrNotHeld
+	}
+	return lease.Lease{}, fail(ctx, "get", key, r.fault())
+}
+
+// begin returns why a call must not touch the store: its context has ended, or
+// an argument is invalid.
+func begin(ctx context.Context, verb string, invalid error) error {
+	if err := ctx.Err(); err != nil {
+		return fmt.Errorf("%s lease: %w", verb, err)
+	}
+	return invalid
+}
+
+// fail says which call an error belongs to. If its context has ended, the error
+// is the context's too, whatever the client made of it: a deadline, for one,
+// reaches go-redis as a timeout of the connection, and may do so just before
+// the context itself has noticed.
+func fail(ctx context.Context, verb, key string, err error) error {
+	ended := ctx.Err()
+	if deadline, ok := ctx.Deadline(); ok && ended == nil && !time.Now().Before(deadline) {
+		ended = context.DeadlineExceeded
+	}
+	if ended != nil && !errors.Is(err, ended) {
+		return fmt.Errorf("%s lease %q: %w: %w", verb, key, ended, err)
+	}
+	return fmt.Errorf("%s lease %q: %w", verb, key, err)
+}
+
+// split returns ttl as whole ms and the us beyond them, rounded up: 0 to 1000.
+// The scripts add them to the clock separately, since the sum in us can exceed
+// what a Lua number holds.
+func split(ttl time.Duration) (ms, us string) {
+	rest := (ttl%time.Millisecond + time.Microsecond - 1) / time.Microsecond
+	return strconv.FormatInt(int64(ttl/time.Millisecond), 10), strconv.FormatInt(int64(rest), 10)
+}

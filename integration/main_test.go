@@ -1,0 +1,9 @@
+package integration
+
+import (
+	"testing"
+
+	"github.com/leasekit/lease/integration/server"
+)
+
+func TestMain(m *testing.M) { server.Main(m) }
