@@ -34,13 +34,32 @@ func redisClient(t testing.TB, s *server.RedisServer, change func(*redis.Options
 	return client
 }
 
-// ownPrefix separates a test from all others that use the same server.
-func ownPrefix() string { return "leasekit-test-" + rand.Text() + ":" }
+// ownPrefix separates a test from all others that use the same server. What is
+// stored under it, and under longer ones, is removed after the test: the server
+// may be somebody's.
+func ownPrefix(t testing.TB, client *redis.Client) string {
+	t.Helper()
+	prefix := "leasekit-test-" + rand.Text() + ":"
+	t.Cleanup(func() {
+		ctx := context.Background()
+		all := client.Scan(ctx, 0, "{*:"+prefix+"*", 1000).Iterator()
+		for all.Next(ctx) {
+			if err := client.Del(ctx, all.Val()).Err(); err != nil {
+				t.Errorf("remove what the test stored: %v", err)
+			}
+		}
+		if err := all.Err(); err != nil {
+			t.Errorf("remove what the test stored: %v", err)
+		}
+	})
+	return prefix
+}
 
 // redisService is a service on the shared Redis with a prefix of its own.
 func redisService(t testing.TB) (*redislease.Service, *redis.Client, string) {
 	t.Helper()
-	client, prefix := redisClient(t, server.Redis(t), nil), ownPrefix()
+	client := redisClient(t, server.Redis(t), nil)
+	prefix := ownPrefix(t, client)
 	return redislease.New(client, &redislease.Options{Prefix: prefix}), client, prefix
 }
 

@@ -22,7 +22,8 @@ func TestRedisConformance(t *testing.T) {
 
 // redisHarness is one empty store: a prefix that nobody else uses.
 func redisHarness(t testing.TB, srv *server.RedisServer) *leasetest.Harness {
-	client, prefix := redisClient(t, srv, nil), ownPrefix()
+	client := redisClient(t, srv, nil)
+	prefix := ownPrefix(t, client)
 
 	damage := map[string]func(t testing.TB, key string){}
 	for name, commands := range map[string]func(hash, counter string) [][]any{
@@ -59,5 +60,11 @@ func redisHarness(t testing.TB, srv *server.RedisServer) *leasetest.Harness {
 			redisDo(t, client, "set", counter, token)
 		},
 		Damage: damage,
+		Unchecked: map[string]string{
+			"TOKEN-5":  "the clock of a real server can't be moved by years yet",
+			"EXPIRY-2": "the clock of a real server can't be stopped at an instant yet",
+			"EXPIRY-6": "the clock of a real server can't be moved yet",
+			"EXPIRY-7": "the clock of a real server can't be moved yet",
+		},
 	}
 }

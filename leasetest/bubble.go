@@ -36,15 +36,6 @@ func bubbleWorker(st *store, w Worker, ahead time.Duration) (caller, error) {
 		synctest.Test(&testing.T{}, func(t *testing.T) { live(st, w, ahead, calls, ready) })
 		tell(ready, fmt.Errorf("the bubble ended"))
 	}()
-	st.tb.Cleanup(func() {
-		close(calls)
-		timer := time.NewTimer(bubbleTime)
-		defer timer.Stop()
-		select {
-		case <-ended:
-		case <-timer.C: // a client that leaves something behind keeps its bubble
-		}
-	})
 	timer := time.NewTimer(bubbleTime)
 	defer timer.Stop()
 	select {
@@ -55,6 +46,15 @@ func bubbleWorker(st *store, w Worker, ahead time.Duration) (caller, error) {
 	case <-timer.C:
 		return nil, fmt.Errorf("it did not connect in a bubble (testing/synctest) within %v: name hosts by IP address, and make a client of its own in each Connect", bubbleTime)
 	}
+	st.tb.Cleanup(func() {
+		close(calls)
+		timer := time.NewTimer(bubbleTime)
+		defer timer.Stop()
+		select {
+		case <-ended:
+		case <-timer.C: // a client that leaves something behind keeps its bubble
+		}
+	})
 	return func(_ context.Context, c call) answer {
 		reply := make(chan answer, 1)
 		select {
@@ -85,6 +85,32 @@ func live(st *store, w Worker, ahead time.Duration, calls <-chan bubbleCall, rea
 			a = answer{problem: end.text}
 		}
 		b.reply <- a
+	}
+}
+
+// followsBubble says whether a server clock runs with a bubble's time when it
+// is read inside of one.
+func followsBubble(c *Clock) bool {
+	follows := make(chan bool, 1)
+	go func() {
+		defer func() {
+			if recover() != nil {
+				follows <- false // it can't be read there, so it is no clock of this process
+			}
+		}()
+		synctest.Test(&testing.T{}, func(*testing.T) {
+			before := c.Now()
+			time.Sleep(100 * day) // which takes no time outside
+			follows <- c.Now().Sub(before) > 99*day
+		})
+	}()
+	timer := time.NewTimer(bubbleTime)
+	defer timer.Stop()
+	select {
+	case f := <-follows:
+		return f
+	case <-timer.C:
+		return false
 	}
 }
 

@@ -84,7 +84,17 @@ func (j *judgement) judge() {
 func (j *judgement) excused() {
 	switch {
 	case j.reply.Outcome == model.Granted && j.c.do != doGet:
+		before := j.k.states
 		j.k.adopt(j.reply, j.w)
+		if j.c.do == doRenew {
+			// A renewal that should have been refused may have changed holder,
+			// token and expiry of the present grant, or only the last, or nothing.
+			for _, s := range before {
+				j.k.states = addState(j.k.states, s)
+				s.EndLo, s.EndHi = j.reply.Expires, j.reply.Expires
+				j.k.states = addState(j.k.states, s)
+			}
+		}
 		j.note(len(j.k.grants) == 0 || j.k.grants[len(j.k.grants)-1].token != j.reply.Token)
 	case j.c.do == doGet:
 		if j.r.excuses.has("GET-1") || j.r.excuses.has("GET-2") || j.r.excuses.has("KEY-3") {

@@ -36,6 +36,10 @@ func (s *suite) checkProgram() {
 			fail(fmt.Sprintf("%s: %d calls did not return; stopped after %d of %d cases", name, hangLimit, i, s.knobs.cases))
 			return
 		}
+		if s.ctx.Err() != nil {
+			fail(fmt.Sprintf("%s: the run was ended after %d of %d cases", name, i, s.knobs.cases))
+			return
+		}
 		seed := caseSeed(s.seed, i)
 		r := newRunner(st, s.excuses)
 		r.run(example1(gen, seed))

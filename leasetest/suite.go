@@ -83,15 +83,20 @@ func (s *suite) run() *Report {
 // phases runs the checks, the most telling first: what they find is excused in
 // those that follow.
 func (s *suite) phases() {
-	s.checkSkew()
+	checks := []func(){s.checkSkew}
 	for _, e := range examples(s.h) {
-		s.runExample(e)
+		checks = append(checks, func() { s.runExample(e) })
 	}
-	s.checkDamage()
-	s.checkProgram()
-	s.checkRaces()
-	s.checkContexts()
-	s.checkHistories()
+	checks = append(checks, s.checkDamage, s.checkProgram, s.checkRaces, s.checkContexts, s.checkHistories)
+	for _, check := range checks {
+		if s.ctx.Err() != nil {
+			for _, c := range clauses {
+				s.inconclusive(c.ID, "the run was ended before all checks were made")
+			}
+			break
+		}
+		check()
+	}
 	for id, why := range laterClauses {
 		s.notChecked(id, why)
 	}

@@ -12,7 +12,7 @@ import (
 // judged runs the suite on an animal of the zoo.
 func judged(t *testing.T, a zoo.Animal) *leasetest.Report {
 	t.Helper()
-	report, err := leasetest.Check(context.Background(), a.Open, &leasetest.Options{Name: a.Name, Dir: t.TempDir(), Limit: 2 * time.Second})
+	report, err := leasetest.Check(context.Background(), a.Open, &leasetest.Options{Name: a.Name, Dir: t.TempDir(), Limit: time.Second})
 	if err != nil {
 		t.Fatal(err)
 	}

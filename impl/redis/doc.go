@@ -23,7 +23,7 @@
 //
 // # What is promised
 //
-// Every promise of CONFORMANCE.md, on one server that keeps its data. A lease
+// What CONFORMANCE.md asks of a store, on one server that keeps its data. A lease
 // is live exactly while TIME, in ms, is below the stored expiry. What Redis
 // does with the key plays no part in it, nor does any worker's clock. Expiry is
 // rounded up to the ms: never shorter than the ttl, less than 1 ms longer.

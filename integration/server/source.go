@@ -4,7 +4,7 @@
 //
 //  1. The URL in an environment variable, LEASE_TEST_REDIS_URL for Redis: a
 //     server that is already running and may hold data of others. Tests use
-//     names of their own there and never empty it.
+//     names of their own there, remove those, and leave the rest alone.
 //  2. A program that is installed on this machine, redis-server for Redis. It is
 //     started on a free port of 127.0.0.1, with its data in a temporary folder,
 //     and ends with the test binary, also when that is killed (on Linux).

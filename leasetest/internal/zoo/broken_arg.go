@@ -60,7 +60,7 @@ func argFaults() []Animal {
 			Source: "https://github.com/riido-git/locksmith/issues/12",
 			Open: bred(func(r *rules) {
 				r.expiry = func(c *call, ttl time.Duration) int64 {
-					if c.fresh && ttl < time.Millisecond {
+					if c.fresh && ttl < time.Millisecond && !c.back {
 						return c.now.UnixMilli()
 					}
 					return expiry(c, ttl)

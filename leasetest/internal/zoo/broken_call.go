@@ -239,7 +239,7 @@ type getHangs struct {
 }
 
 func (w getHangs) Get(ctx context.Context, key string) (lease.Lease, error) {
-	if w.hangs() {
+	if len(key) <= 200 && w.hangs() { // a long key would be a case of ARG-1
 		<-ctx.Done()
 	}
 	return w.worker.Get(ctx, key)

@@ -52,7 +52,7 @@ func releaseFaults() []Animal {
 			Fault: "The second release of a lease says that it is not held, as an error.",
 			Open: bred(func(r *rules) {
 				r.release = func(c *call, l lease.Lease) error {
-					if c.matches(l) && c.rec.released {
+					if c.matches(l) && c.rec.released && calm(c) {
 						return lease.ErrNotHeld
 					}
 					return release(c, l)
