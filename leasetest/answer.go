@@ -15,6 +15,7 @@ type answer struct {
 	lease   lease.Lease
 	err     error
 	problem string // the call panicked or did not return in time: what happened
+	hung    bool   // it did not return in time
 }
 
 // on makes the call on svc.

@@ -3,6 +3,8 @@ package leasetest
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
+	"runtime"
 	"sort"
 	"sync"
 	"time"
@@ -41,6 +43,11 @@ func (r *recorder) do(ctx context.Context, worker int, c call) recorded {
 	rec := recorded{worker: worker, c: c}
 	rec.w.Lo, _ = r.st.clock.bounds()
 	rec.called = time.Since(r.began)
+	if rand.IntN(2) == 0 {
+		// A call that takes less than a microsecond is over before another
+		// thread has woken up. Stand back now and then, so that calls overlap.
+		runtime.Gosched()
+	}
 	rec.a = r.st.call(ctx, w, c)
 	rec.returned = time.Since(r.began)
 	_, rec.w.Hi = r.st.clock.bounds()

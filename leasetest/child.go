@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"testing"
 	"time"
 )
 
@@ -23,18 +24,25 @@ const (
 	childTime = 2 * time.Minute
 )
 
-// runs counts the calls of Run by the name of their test: a test may call Run
-// several times.
+// runs counts the calls of Run in each running test: a test may call Run several
+// times, and -count runs it several times.
 var runs = struct {
 	sync.Mutex
-	of map[string]int
-}{of: map[string]int{}}
+	of map[testing.TB]int
+}{of: map[testing.TB]int{}}
 
-func ordinal(name string) int {
+func ordinal(t testing.TB) int {
 	runs.Lock()
 	defer runs.Unlock()
-	runs.of[name]++
-	return runs.of[name]
+	if runs.of[t] == 0 {
+		t.Cleanup(func() {
+			runs.Lock()
+			defer runs.Unlock()
+			delete(runs.of, t)
+		})
+	}
+	runs.of[t]++
+	return runs.of[t]
 }
 
 // inSkewChild says whether this process is the child of a skew check.

@@ -69,7 +69,7 @@ func (s *suite) checkDoneContexts(st *store) {
 			a := r.do(ctx, 0, c).a
 			want := fmt.Sprintf("an error for which errors.Is(err, %q)", ctx.Err())
 			switch {
-			case a.problem != "" || !isExit(a.err, ctx.Err()):
+			case a.problem != "" || !errors.Is(a.err, ctx.Err()):
 				s.seen("ERR-1", fmt.Sprintf("%s with a context that was done before the call does not fail with its error", c.op().Kind), want, r.sorted())
 				return
 			case a.lease != (lease.Lease{}):
@@ -116,7 +116,7 @@ func (s *suite) checkHangingStore(st *store) {
 			}
 		}
 		rec := []recorded{{c: c, a: a}}
-		if a.problem != "" || !isExit(a.err, context.Canceled) {
+		if a.problem != "" || !errors.Is(a.err, context.Canceled) {
 			s.seen("ERR-1", fmt.Sprintf("%s of a store that hangs does not return with its context's error when the context ends", c.op().Kind),
 				fmt.Sprintf("an error for which errors.Is(err, %q), before the store answers", context.Canceled), rec)
 			return

@@ -112,8 +112,12 @@ func (j *judgement) judgeInvalid(clause string, why error) {
 	ok := j.a.problem == "" && errors.Is(j.a.err, lease.ErrInvalid)
 	switch {
 	case !ok:
+		ids := []string{clause, "ERR-7"}
+		if j.a.hung {
+			ids = []string{"ERR-7", clause}
+		}
 		r.blame(fmt.Sprintf("ErrInvalid (%s)", strings.TrimPrefix(why.Error(), lease.ErrInvalid.Error()+": ")),
-			"arguments outside of the contract are not refused with ErrInvalid", clause, "ERR-7")
+			"arguments outside of the contract are not refused with ErrInvalid", ids...)
 		k.untracked = true
 	case j.a.lease != (lease.Lease{}):
 		r.blame("the zero Lease and ErrInvalid", "a call returns a lease and an error", "ERR-8")
@@ -276,6 +280,7 @@ func (j *judgement) accepted(before model.State) {
 			if n := len(k.grants); n > 0 {
 				k.grants[n-1].released = true
 			}
+			j.silent("RELEASE-1")
 		} else {
 			j.caused("RELEASE-2")
 		}

@@ -27,7 +27,7 @@ func Run(t *testing.T, open func(t testing.TB) *Harness) {
 	}
 	k := flagKnobs()
 	s := newSuite(t, t.Name(), packageOf(open), open, k)
-	s.ordinal = ordinal(s.name)
+	s.ordinal = ordinal(t)
 	if inSkewChild() {
 		if err := s.runSkewChild(); err != nil {
 			t.Error(err)

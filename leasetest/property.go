@@ -3,9 +3,14 @@ package leasetest
 import (
 	"fmt"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 )
+
+// waitingTime is how long random programs may wait for leases to end, in all,
+// where the server clock can't be moved. A coarse store would use up minutes.
+const waitingTime = 10 * time.Second
 
 // findingsLimit ends the search for more broken clauses on one backend: by
 // then its author has enough to do.
@@ -30,6 +35,7 @@ func (s *suite) checkProgram() {
 	}
 	defer s.close("", st)
 	gen := programs(terrainOf(st.h))
+	waits := waitingTime
 	found := 0
 	for i := 0; i < s.knobs.cases; {
 		if s.guard.exhausted() {
@@ -42,6 +48,7 @@ func (s *suite) checkProgram() {
 		}
 		seed := caseSeed(s.seed, i)
 		r := newRunner(st, s.excuses)
+		r.waits = &waits
 		r.run(example1(gen, seed))
 		switch {
 		case r.failed != nil:

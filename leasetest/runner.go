@@ -19,7 +19,8 @@ type runner struct {
 	probing bool // look at every key after every step, to see which step was at fault
 	base    int  // added to the number of every worker: the skew check has two sets of them
 	shortTT time.Duration
-	waitFor time.Duration // the longest wait for one step, where the clock can't be moved
+	waitFor time.Duration  // the longest wait for one step, where the clock can't be moved
+	waits   *time.Duration // how long may still be waited in all; nil: no limit
 
 	fresh  string
 	keys   map[string]*keyTrack
@@ -239,7 +240,7 @@ func (r *runner) move(s step) bool {
 			to = to.Add(r.rules.ExpiryLag)
 		}
 		if !c.movable() {
-			return by >= 0 && c.wait(r.st.ctx, to, r.waitFor+r.shortTT)
+			return by >= 0 && r.wait(to)
 		}
 		if d := to.Sub(from); d > 1<<62 || d < -1<<62 || !c.moveTo(to) {
 			return false
@@ -254,6 +255,19 @@ func (r *runner) move(s step) bool {
 	r.events = append(r.events, Event{Time: shownTime(now), Call: fmt.Sprintf("the server clock moves by %v", now.Sub(from))})
 	r.lastOn = nil
 	return true
+}
+
+// wait waits for an instant of the server clock that can't be moved.
+func (r *runner) wait(to time.Time) bool {
+	if r.waits != nil && *r.waits <= 0 {
+		return false
+	}
+	began := time.Now()
+	ok := r.st.clock.wait(r.st.ctx, to, r.waitFor+r.shortTT)
+	if r.waits != nil {
+		*r.waits -= time.Since(began)
+	}
+	return ok
 }
 
 func (r *runner) seed(s step) {

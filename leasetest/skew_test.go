@@ -17,7 +17,7 @@ func onSkew(t *testing.T, open func(testing.TB) *Harness) (skewOutcome, bool) {
 	k := knobs{cases: 5}
 	k.fill()
 	s := newSuite(t, t.Name(), "", open, k)
-	s.ordinal = ordinal(s.name)
+	s.ordinal = ordinal(t)
 	if inSkewChild() {
 		if err := s.runSkewChild(); err != nil {
 			t.Error(err)

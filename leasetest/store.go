@@ -106,7 +106,7 @@ func (s *store) call(ctx context.Context, w caller, c call) answer {
 	var a answer
 	result := make(chan answer, 1) // so that a call that comes back late writes into nobody's answer
 	if end := s.guard.run(func() { result <- w(ctx, c) }); !end.ok() {
-		a.problem = end.text
+		a.problem, a.hung = end.text, end.hung
 		return a
 	}
 	return <-result

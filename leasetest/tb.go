@@ -2,6 +2,7 @@ package leasetest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"runtime"
@@ -23,6 +24,7 @@ type caseTB struct {
 	failed   bool
 	skipped  bool
 	log      []string
+	strays   []string // failures between two calls of setUp
 	ctx      context.Context
 	cancel   context.CancelFunc
 }
@@ -35,16 +37,26 @@ func newCaseTB(parent testing.TB, name string) *caseTB {
 // setUp runs f with the guard, as a test function runs, and says what became
 // of it.
 func (t *caseTB) setUp(g *guard, f func()) error {
+	t.mu.Lock()
+	if t.failed {
+		// Something failed between two calls, such as a clock that could not be
+		// read; finish reports it.
+		t.strays = append(t.strays, t.log...)
+	}
+	t.failed, t.skipped, t.log = false, false, nil
+	t.mu.Unlock()
 	end := g.run(f)
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	wasFailed, wasSkipped, text := t.failed, t.skipped, strings.Join(t.log, "; ")
+	t.failed, t.skipped, t.log = false, false, nil
 	switch {
-	case t.skipped:
-		return skipped(t.lastLog("skipped"))
-	case t.failed:
-		return fmt.Errorf("%s", t.lastLog("failed without a message"))
+	case wasSkipped:
+		return skipped(text)
+	case wasFailed:
+		return errors.New(text)
 	case !end.ok():
-		return fmt.Errorf("%s", end.text)
+		return errors.New(end.text)
 	}
 	return nil
 }
@@ -55,13 +67,6 @@ type skipped string
 
 func (s skipped) Error() string { return string(s) }
 
-func (t *caseTB) lastLog(otherwise string) string {
-	if len(t.log) == 0 {
-		return otherwise
-	}
-	return strings.Join(t.log, "; ")
-}
-
 // finish runs the cleanups, last in first out.
 func (t *caseTB) finish(g *guard) error {
 	t.cancel()
@@ -69,7 +74,14 @@ func (t *caseTB) finish(g *guard) error {
 		t.mu.Lock()
 		n := len(t.cleanups)
 		if n == 0 {
+			strays := t.strays
+			if t.failed {
+				strays = append(strays, t.log...)
+			}
 			t.mu.Unlock()
+			if len(strays) > 0 {
+				return errors.New(strings.Join(strays, "; "))
+			}
 			return nil
 		}
 		f := t.cleanups[n-1]
