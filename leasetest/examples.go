@@ -134,6 +134,7 @@ func (s *suite) runExample(e example) {
 		return
 	}
 	r := newRunner(st, s.excuses)
+	r.what = name
 	steps := e.steps
 	if e.clause != "ARG-2" && e.clause != "ARG-3" {
 		steps = fitting(steps, st.h)
@@ -201,7 +202,7 @@ func fitting(p program, h *Harness) program {
 // afresh is a runner like r that has run nothing yet.
 func (r *runner) afresh(st *store) *runner {
 	n := newRunner(st, r.excuses)
-	n.shortTT, n.waitFor, n.probing = r.shortTT, r.waitFor, r.probing
+	n.what, n.shortTT, n.waitFor, n.probing, n.waits = r.what, r.shortTT, r.waitFor, r.probing, r.waits
 	return n
 }
 

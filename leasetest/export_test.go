@@ -49,7 +49,7 @@ func FailHistory(t *testing.T) *Failure {
 	for i := range calls {
 		calls[i].w.Lo, calls[i].w.Hi = plain(time.UnixMilli(0)), plain(time.UnixMilli(0))
 	}
-	if s.judgeHistory(&store{h: &Harness{}}, "EXCL-5", "k", calls, nil) {
+	if s.judgeHistory(&store{h: &Harness{}}, "EXCL-5", "k", calls) {
 		t.Fatal("the judge accepts two holders at once")
 	}
 	return s.tally("EXCL-5").failure

@@ -30,9 +30,10 @@ func (s *suite) checkHistories() {
 		key, calls := s.randomRound(st, i, nil)
 		overlapped = overlapped || overlapping(calls)
 		if s.contention(calls) {
+			s.notChecked("EXCL-5", "can't be told apart from what breaks ERR-7")
 			return false
 		}
-		return s.judgeHistory(st, "EXCL-5", key, calls, s.excuses.any())
+		return s.judgeHistory(st, "EXCL-5", key, calls)
 	})
 	if !overlapped {
 		s.inconclusive("EXCL-5", "no two calls were ever out at the same time")
@@ -93,9 +94,27 @@ func (s *suite) randomRound(st *store, round int, contextFor func(*rand.Rand) (c
 	return key, r.sorted()
 }
 
+// inHistories are the clauses known to fail that may show in a history of
+// concurrent calls: names there are plain, ttls and tokens ordinary, arguments
+// valid.
+func (x *excuses) inHistories() []string {
+	var ids []string
+	for _, id := range x.any() {
+		switch group, _, _ := strings.Cut(id, "-"); {
+		case group == "KEY", group == "ARG", group == "HOLD", group == "FENCE":
+		case id == "EXCL-5", id == "EXCL-6", id == "TOKEN-5", id == "TOKEN-8", id == "TOKEN-9", id == "TOKEN-10", id == "TOKEN-11":
+		case id == "EXPIRY-4", id == "EXPIRY-6", id == "EXPIRY-7", id == "EXPIRY-8", id == "EXPIRY-9":
+		case group == "ERR" && id != "ERR-3" && id != "ERR-7" && id != "ERR-8":
+		default:
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
 // judgeHistory asks the judge, and says whether another round is worth its
 // time.
-func (s *suite) judgeHistory(st *store, id, key string, calls []recorded, known []string) bool {
+func (s *suite) judgeHistory(st *store, id, key string, calls []recorded) bool {
 	h := historyOf(st, key, 0, calls)
 	switch history.Judge(h, judgeTime) {
 	case history.Ok:
@@ -104,7 +123,7 @@ func (s *suite) judgeHistory(st *store, id, key string, calls []recorded, known 
 		s.inconclusive(id, fmt.Sprintf("the judge did not finish a history of %d calls within %v", len(calls), judgeTime))
 		return false
 	}
-	if len(known) > 0 {
+	if known := s.excuses.inHistories(); len(known) > 0 {
 		s.notChecked(id, "histories can't be told apart from what breaks "+strings.Join(known, ", "))
 		return false
 	}

@@ -34,19 +34,20 @@ const exhaustible = 1 << 20
 // says.
 func (j *judgement) judge() {
 	r, k := j.r, j.k
+	j.op = j.c.op()
 	if clause, why := j.c.invalid(r.st.h.maxTTL()); why != nil {
 		j.judgeInvalid(clause, why)
 		return
 	}
 	if j.a.problem != "" {
-		r.blame("a definite reply", "a valid call "+j.a.problem, j.indefinite()...)
+		r.blame(j.definite(), "a valid call "+j.a.problem, j.indefinite()...)
 		k.untracked = true
 		return
 	}
 	if !j.judgeShape() {
 		return
 	}
-	j.reply, j.op = j.a.reply(j.c.do), j.c.op()
+	j.reply = j.a.reply(j.c.do)
 	if j.reply.Outcome == model.Granted && j.c.do != doGet {
 		j.reply.Holder = j.op.Holder // as judgeShape saw to
 	}
@@ -54,7 +55,7 @@ func (j *judgement) judge() {
 		return
 	}
 	if j.reply.Outcome == model.Unknown {
-		r.blame("a definite reply", fmt.Sprintf("a valid call on a healthy store fails: %v", j.a.err), j.indefinite()...)
+		r.blame(j.definite(), fmt.Sprintf("a valid call on a healthy store fails: %v", j.a.err), j.indefinite()...)
 		if r.found == nil {
 			r.resync(k, j.worker, j.w)
 		}
@@ -171,6 +172,14 @@ func (j *judgement) judgeShape() bool {
 		a.lease.Holder = c.op().Holder
 	}
 	return true
+}
+
+// definite says what the contract wants of a call that had no definite reply.
+func (j *judgement) definite() string {
+	if j.k.untracked {
+		return "a definite reply"
+	}
+	return j.expect(j.k.state())
 }
 
 // indefinite is the clause that wants a definite reply from this call: that on

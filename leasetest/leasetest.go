@@ -46,6 +46,10 @@ func Run(t *testing.T, open func(t testing.TB) *Harness) {
 		}
 		saved = "\nreport: " + file
 	}
+	if s.noStart != nil {
+		// Once is enough: nothing was checked.
+		t.Fatalf("leasetest: %v%s", s.noStart, saved)
+	}
 	for _, r := range report.Clauses {
 		t.Run(r.ID, func(t *testing.T) { r.tell(t, report) })
 	}
@@ -70,7 +74,7 @@ func (r Result) tell(t *testing.T, report *Report) {
 			t.Log("warning: " + text)
 		}
 	case Deviation:
-		t.Logf("deviation, declared: %s", r.Reason)
+		t.Logf("%s: deviation, declared: %s", r.ID, r.Reason)
 	default:
 		text := fmt.Sprintf("%s: %s: %s", r.ID, r.Verdict, r.Reason)
 		if r.failed(report.Strict) {

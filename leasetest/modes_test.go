@@ -44,9 +44,9 @@ var modes = map[string]func(*memlease.Store, *shifted) *leasetest.Clock{
 // that can't be seen there.
 func TestClockModes(t *testing.T) {
 	unseen := map[string][]string{
-		"no clock":             {"TOKEN-5", "EXPIRY-1", "EXPIRY-2", "EXPIRY-5", "EXPIRY-6", "EXPIRY-7", "TOKEN-8", "TOKEN-9", "ERR-4", "ERR-9", "EXPIRY-4"},
-		"a clock to read":      {"TOKEN-5", "EXPIRY-2", "EXPIRY-6", "EXPIRY-7", "TOKEN-8", "TOKEN-9", "ERR-4", "ERR-9", "EXPIRY-4"},
-		"a clock that runs on": {"EXPIRY-2", "EXPIRY-7", "TOKEN-8", "TOKEN-9", "ERR-4", "ERR-9", "EXPIRY-4"},
+		"no clock":             {"TOKEN-5", "EXPIRY-1", "EXPIRY-2", "EXPIRY-5", "EXPIRY-6", "EXPIRY-7", "TOKEN-8", "TOKEN-9", "ERR-1", "ERR-4", "ERR-9", "EXPIRY-4"},
+		"a clock to read":      {"TOKEN-5", "EXPIRY-2", "EXPIRY-6", "EXPIRY-7", "TOKEN-8", "TOKEN-9", "ERR-1", "ERR-4", "ERR-9", "EXPIRY-4"},
+		"a clock that runs on": {"EXPIRY-2", "EXPIRY-7", "TOKEN-8", "TOKEN-9", "ERR-1", "ERR-4", "ERR-9", "EXPIRY-4"},
 	}
 	for name, mode := range modes {
 		t.Run(name, func(t *testing.T) {

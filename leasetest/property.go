@@ -48,7 +48,7 @@ func (s *suite) checkProgram() {
 		}
 		seed := caseSeed(s.seed, i)
 		r := newRunner(st, s.excuses)
-		r.waits = &waits
+		r.what, r.waits = name, &waits
 		r.run(example1(gen, seed))
 		switch {
 		case r.failed != nil:

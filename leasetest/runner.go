@@ -22,6 +22,7 @@ type runner struct {
 	waitFor time.Duration  // the longest wait for one step, where the clock can't be moved
 	waits   *time.Duration // how long may still be waited in all; nil: no limit
 
+	what   string // the check that runs, for the report
 	fresh  string
 	keys   map[string]*keyTrack
 	order  []*keyTrack
@@ -44,6 +45,7 @@ type finding struct {
 	events  []Event
 	prog    program
 	files   []string
+	foundBy string
 }
 
 // newRunner makes a runner that works on fresh keys.
@@ -322,7 +324,7 @@ func (r *runner) resync(k *keyTrack, worker int, w model.Window) {
 func (r *runner) blame(want, problem string, clauses ...string) bool {
 	last := &r.events[len(r.events)-1]
 	last.Want = want
-	f := &finding{clause: clauses[0], problem: problem, events: r.events}
+	f := &finding{clause: clauses[0], problem: problem, events: r.events, foundBy: r.what}
 	for _, id := range clauses {
 		if r.excuses.has(id) {
 			f.clause = id

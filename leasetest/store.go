@@ -43,7 +43,9 @@ func openStore(parent testing.TB, name string, g *guard, open func(testing.TB) *
 	tb := newCaseTB(parent, name)
 	s := &store{guard: g, tb: tb, ctx: tb.ctx, workers: map[workerID]caller{}}
 	err := tb.setUp(g, func() { s.h = open(tb) })
-	if err == nil {
+	if err != nil {
+		err = fmt.Errorf("open the store: %w", err)
+	} else {
 		err = s.h.check()
 	}
 	if err == nil {
@@ -51,7 +53,7 @@ func openStore(parent testing.TB, name string, g *guard, open func(testing.TB) *
 	}
 	if err != nil {
 		tb.finish(g)
-		return nil, fmt.Errorf("open the store: %w", err)
+		return nil, err
 	}
 	s.connect = func(n int, w Worker) (caller, error) {
 		svc, err := s.dial(tb, w)

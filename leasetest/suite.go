@@ -28,6 +28,7 @@ type suite struct {
 
 	excuses *excuses
 	h       *Harness // of the first store opened: its figures and declarations
+	noStart error    // why there is none
 
 	mu           sync.Mutex
 	verdicts     map[string]*tally
@@ -44,7 +45,6 @@ type tally struct {
 	notChecked   string
 	offPlan      string // why an example could not be followed
 	lacking      string // what the harness lacks for some example of the clause
-	note         string // what was left out of a clause that was examined
 }
 
 func newSuite(parent testing.TB, name, pkg string, open func(testing.TB) *Harness, k knobs) *suite {
@@ -63,6 +63,7 @@ func (s *suite) run() *Report {
 		Seed: s.seed, Cases: s.knobs.cases, Strict: s.knobs.strict,
 	}
 	if st, err := s.open("set-up"); err != nil {
+		s.noStart = err
 		for _, c := range clauses {
 			s.broken(c.ID, err)
 		}
@@ -233,6 +234,9 @@ func (s *suite) failure(f *finding, found string, seed uint64) *Failure {
 
 // repeat is the command that meets the same failure again.
 func (s *suite) repeat(clause string, seed uint64) string {
+	if s.parent == nil {
+		return fmt.Sprintf("leasetest.Check with Options{Seed: %d, Cases: %d}", seed, s.knobs.cases)
+	}
 	pkg := s.pkg
 	if pkg == "" {
 		pkg = "."
@@ -272,7 +276,7 @@ func (s *suite) result(c Clause) Result {
 		r.Verdict, r.Reason = Error, v.broken
 	case declared != "" && shown != nil:
 		r.Verdict, r.Reason = Deviation, declared
-		r.Failure = s.failure(shown, "a declared deviation", s.seed)
+		r.Failure = s.failure(shown, shown.foundBy, s.seed)
 	case declared != "" && v.failure != nil:
 		r.Verdict, r.Reason, r.Failure = Deviation, declared, v.failure
 	case v.failure != nil:
@@ -298,10 +302,13 @@ func (s *suite) result(c Clause) Result {
 		r.Verdict = Error
 		r.Reason = fmt.Sprintf("Harness.Unchecked says that %s can't be checked (%q), but it was: remove the entry", c.ID, permitted)
 	default:
-		r.Verdict, r.Reason = Pass, v.note
-		if v.note == "" && v.lacking != "" {
+		r.Verdict = Pass
+		if v.lacking != "" {
 			r.Reason = "in part: one of its scenarios " + v.lacking
 		}
+	}
+	if r.Verdict == NotChecked && declared != "" {
+		r.Reason += "; declared as a deviation: " + declared
 	}
 	return r
 }

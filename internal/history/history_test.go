@@ -233,11 +233,11 @@ func TestJudgeUnknown(t *testing.T) {
 			call(1, 4, 5, acquire("b"), refused),
 			call(1, 6, 7, acquire("b"), granted("b", 2)),
 		}, history.Ok},
-		{"lost renewal after the end", []history.Call{
+		{"later on the server clock too", []history.Call{
 			at(call(0, 0, 1, acquire("a"), granted("a", 1)), 0, 0),
 			at(call(0, 2, 3, renew("a", 1), unknown), 5, 5),
-			at(call(1, 4, 5, get, grantedAt(5, "a", 1)), 14, 14),
-			at(call(1, 6, 7, get, notHeld), 15, 15),
+			at(call(1, 4, 5, get, grantedAt(8, "a", 1)), 14, 14),
+			at(call(1, 6, 7, get, notHeld), 18, 18),
 		}, history.Ok},
 	}
 	for _, tt := range tests {
