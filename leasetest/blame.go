@@ -26,7 +26,7 @@ func (j *judgement) blame(s model.State) (want string, ids []string) {
 		ids = j.blameGet(s)
 	}
 	switch {
-	case j.k.back && j.w.Lo.Before(j.k.most):
+	case j.k.back && j.w.Lo.Before(j.k.peak):
 		ids = append([]string{"EXPIRY-7"}, ids...)
 	case j.k.back: // the clock has caught up since
 		ids = append(ids, "EXPIRY-7")

@@ -3,9 +3,10 @@ package leasetest
 import (
 	"context"
 	"fmt"
+	"maps"
 	"math"
 	"net"
-	"sort"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -112,29 +113,41 @@ func (h *Harness) check() error {
 	if h.Clock != nil && h.Clock.Now == nil {
 		return fmt.Errorf("the harness's Clock.Now is nil: set it to a function that reads the server clock, or leave Clock nil")
 	}
-	for name, d := range map[string]time.Duration{
-		"Resolution": h.Resolution, "MinTTL": h.MinTTL, "MaxTTL": h.MaxTTL, "ExpiryLag": h.ExpiryLag,
+	for _, f := range []struct {
+		name  string
+		value time.Duration
+	}{
+		{"Resolution", h.Resolution}, {"MinTTL", h.MinTTL}, {"MaxTTL", h.MaxTTL}, {"ExpiryLag", h.ExpiryLag},
 	} {
-		if d < 0 {
-			return fmt.Errorf("the harness's %s is %v: want 0 for the default, or more", name, d)
+		if f.value < 0 {
+			return fmt.Errorf("the harness's %s is %v: want 0 for the default, or more", f.name, f.value)
 		}
 	}
 	if h.MaxTTL > 0 && h.MinTTL > h.MaxTTL {
 		return fmt.Errorf("the harness's MinTTL %v is above MaxTTL %v", h.MinTTL, h.MaxTTL)
 	}
-	for field, entries := range map[string]map[string]string{"Deviations": h.Deviations, "Unchecked": h.Unchecked} {
-		for id, reason := range entries {
-			if _, ok := clauseByID(id); !ok {
-				return fmt.Errorf("the harness's %s names the clause %q, which does not exist%s: CONFORMANCE.md lists the clauses", field, id, didYouMean(id))
-			}
-			if strings.TrimSpace(reason) == "" {
-				return fmt.Errorf("the harness's %s[%q] has no reason: say why, for the reader of the report", field, id)
-			}
-		}
+	if err := checkEntries("Deviations", h.Deviations); err != nil {
+		return err
 	}
-	for id := range h.Deviations {
+	if err := checkEntries("Unchecked", h.Unchecked); err != nil {
+		return err
+	}
+	for _, id := range slices.Sorted(maps.Keys(h.Deviations)) {
 		if _, both := h.Unchecked[id]; both {
 			return fmt.Errorf("the harness names %s both in Deviations and in Unchecked: keep one of the two", id)
+		}
+	}
+	return nil
+}
+
+// checkEntries looks at a map of clause ids to reasons.
+func checkEntries(field string, entries map[string]string) error {
+	for _, id := range slices.Sorted(maps.Keys(entries)) {
+		if _, ok := clauseByID(id); !ok {
+			return fmt.Errorf("the harness's %s names the clause %q, which does not exist%s: CONFORMANCE.md lists the clauses", field, id, didYouMean(id))
+		}
+		if strings.TrimSpace(entries[id]) == "" {
+			return fmt.Errorf("the harness's %s[%q] has no reason: say why, for the reader of the report", field, id)
 		}
 	}
 	return nil
@@ -152,7 +165,6 @@ func didYouMean(id string) string {
 	if len(near) == 0 {
 		return ""
 	}
-	sort.Strings(near)
 	return fmt.Sprintf(" (there is %s)", strings.Join(near, ", "))
 }
 

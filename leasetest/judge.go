@@ -274,7 +274,7 @@ func (j *judgement) accepted(before model.State) {
 			j.caused("EXCL-4")
 		default:
 			j.note(true)
-			k.last = cause{}
+			k.last, k.tainted = cause{}, nil
 		}
 	case doRenew:
 		if j.reply.Outcome == model.Granted {

@@ -78,7 +78,7 @@ type Failure struct {
 
 // Event is one line of a history.
 type Event struct {
-	Time   string `json:"time"`   // server clock when the call was answered, UTC; empty where it can't be read
+	Time   string `json:"time"`   // server clock when the call was answered, UTC, or empty where it can't be read; of concurrent calls, from when to when since the check began
 	Worker string `json:"worker"` // A, B, …; empty for a move of the clock
 	Call   string `json:"call"`
 	Reply  string `json:"reply"`
@@ -157,6 +157,9 @@ func (r *Report) write(dir string) (string, error) {
 		return "", fmt.Errorf("create report: %w", err)
 	}
 	_, err = f.Write(append(text, '\n'))
+	if err == nil {
+		err = f.Chmod(0o644) // a report is for others to read
+	}
 	if closeErr := f.Close(); err == nil {
 		err = closeErr
 	}

@@ -227,7 +227,7 @@ func (s *suite) fail(f *finding, found string, seed uint64) {
 func (s *suite) failure(f *finding, found string, seed uint64) *Failure {
 	return &Failure{
 		Problem: f.problem, Found: found, Files: f.files,
-		History: append([]Event(nil), f.events...),
+		History: append([]Event{}, f.events...),
 		Repeat:  s.repeat(f.clause, seed),
 	}
 }

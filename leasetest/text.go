@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 	"text/tabwriter"
+	"unicode/utf8"
 )
 
 // failureText is a failure as a person reads it: the clause, the backend, what
@@ -31,17 +32,9 @@ func failureText(backend string, c Clause, f *Failure) string {
 
 // historyTable lays a history out in columns.
 func historyTable(events []Event) string {
-	var b strings.Builder
-	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-	date := ""
-	if len(events) > 0 && len(events[0].Time) > 10 {
-		date = events[0].Time[:10]
-	}
-	head := "server clock"
-	if date != "" {
-		head += " (UTC)"
-	}
-	fmt.Fprintf(w, "    #\t%s\tworker\tcall\treply\n", head)
+	var table strings.Builder
+	w := tabwriter.NewWriter(&table, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(w, "    #\t%s\tworker\tcall\treply\n", timeHeading(events))
 	for i, e := range events {
 		fmt.Fprintf(w, "    %d\t%s\t%s\t%s\t%s\n", i+1, e.Time, e.Worker, e.Call, e.Reply)
 		if e.Want != "" {
@@ -49,7 +42,24 @@ func historyTable(events []Event) string {
 		}
 	}
 	w.Flush()
+	var b strings.Builder
+	for line := range strings.Lines(table.String()) {
+		b.WriteString(strings.TrimRight(line, " \n") + "\n")
+	}
 	return b.String()
+}
+
+// timeHeading says what the times of a history are.
+func timeHeading(events []Event) string {
+	for _, e := range events {
+		switch {
+		case strings.HasPrefix(e.Time, "+"):
+			return "since the check began"
+		case e.Time != "":
+			return "server clock (UTC)"
+		}
+	}
+	return "server clock"
 }
 
 // wrapped breaks text into lines of about width columns.
@@ -59,7 +69,7 @@ func wrapped(text string, width int, indent string) string {
 	for i, word := range strings.Fields(text) {
 		switch {
 		case i == 0:
-		case n+1+len(word) > width:
+		case n+1+utf8.RuneCountInString(word) > width:
 			b.WriteString("\n" + indent)
 			n = 0
 		default:
@@ -67,7 +77,7 @@ func wrapped(text string, width int, indent string) string {
 			n++
 		}
 		b.WriteString(word)
-		n += len(word)
+		n += utf8.RuneCountInString(word)
 	}
 	return b.String()
 }

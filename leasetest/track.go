@@ -1,6 +1,7 @@
 package leasetest
 
 import (
+	"slices"
 	"time"
 
 	"github.com/leasekit/lease"
@@ -19,6 +20,11 @@ type keyTrack struct {
 	// ends it.
 	untracked bool
 
+	// tainted are the clauses, known to fail, that had a part in the present
+	// grant. What follows from it is put down to them; the next grant that keeps
+	// the contract begins anew.
+	tainted []string
+
 	leases []kept       // every lease that was granted or renewed, in order
 	grants []grantFact  // every grant, in order
 	first  int64        // token of the first grant
@@ -26,7 +32,8 @@ type keyTrack struct {
 	by     int          // the worker that got the present grant
 	setAt  model.Window // when the present expiry was set,
 	setTTL time.Duration
-	most   time.Time // how far the clock got since then
+	most   time.Time // how far the clock got since then, or since it stepped back
+	peak   time.Time // how far it ever got since the last grant
 	back   bool      // the clock stepped back since the last grant
 	jump   time.Duration
 	last   cause // what happened last to this key
@@ -76,9 +83,16 @@ func (k *keyTrack) granted(l lease.Lease, worker int, w model.Window, ttl time.D
 		k.grants = append(k.grants, grantFact{holder: l.Holder, token: l.Token})
 		k.by = worker
 		k.back = false
+		k.peak = w.Hi
 	}
 	k.leases = append(k.leases, kept{l, worker})
 	k.setAt, k.setTTL, k.most, k.jump = w, ttl, w.Hi, 0
+}
+
+func (k *keyTrack) taint(id string) {
+	if !slices.Contains(k.tainted, id) {
+		k.tainted = append(k.tainted, id)
+	}
 }
 
 // adopt takes a reply for the truth, after a clause that is known to fail has
@@ -120,6 +134,9 @@ func (k *keyTrack) clockMoved(r model.Rules, by time.Duration, now time.Time) {
 		if now.After(k.most) {
 			k.most = now
 		}
+		if now.After(k.peak) {
+			k.peak = now
+		}
 		return
 	}
 	var next []model.State
@@ -130,6 +147,7 @@ func (k *keyTrack) clockMoved(r model.Rules, by time.Duration, now time.Time) {
 	}
 	k.states = next
 	k.back = true
+	k.most = now // whether the grant came back is now settled by the next reply
 }
 
 func addState(states []model.State, s model.State) []model.State {

@@ -138,7 +138,7 @@ func (r Rules) acquire(s State, op Op, reply Reply, w Window) []State {
 		return next
 	case Held:
 		if live, ok := r.live(s, w); ok && s.Holder != op.Holder {
-			return []State{at(s, live)}
+			return []State{r.seenLive(s, live)}
 		}
 	}
 	return nil
@@ -160,7 +160,7 @@ func (r Rules) renew(s State, op Op, reply Reply, w Window) []State {
 			return []State{at(s, w)}
 		}
 		if over, ok := r.over(s, w); ok {
-			return []State{at(s, over)}
+			return []State{seenOver(s, over)}
 		}
 	}
 	return nil
@@ -194,14 +194,13 @@ func (r Rules) get(s State, reply Reply, w Window) []State {
 			reply.Expires.Before(s.EndLo) || reply.Expires.After(s.EndHi) {
 			return nil
 		}
-		live, ok = clip(live, live.Lo, reply.Expires.Add(r.ExpiryLag))
-		if !ok {
+		if !live.Lo.Before(reply.Expires.Add(r.ExpiryLag)) {
 			return nil
 		}
 		return []State{granted(s, reply, live)}
 	case NotHeld:
 		if over, ok := r.over(s, w); ok {
-			return []State{at(s, over)}
+			return []State{seenOver(s, over)}
 		}
 	}
 	return nil
@@ -269,9 +268,7 @@ func (r Rules) SteppedBack(s State, most, now time.Time) []State {
 	if !s.Held || most.Before(s.EndLo) {
 		return []State{s}
 	}
-	gone := s
-	gone.Held = false
-	return []State{s, forget(gone)}
+	return []State{s, forget(s)}
 }
 
 // sameGrant says whether token may be that of the grant of s. A token that is
@@ -291,14 +288,29 @@ func granted(s State, reply Reply, w Window) State {
 	}
 }
 
-func released(s State, w Window) State {
+// seenLive is s after a reply that its grant was live in w: an end of which only
+// the bounds are known lies after that.
+func (r Rules) seenLive(s State, w Window) State {
 	s = at(s, w)
-	s.Held = false
-	return forget(s)
+	s.EndLo = later(s.EndLo, w.Lo.Add(1-r.ExpiryLag))
+	return s
 }
 
-// forget clears what plays no part once there is no grant, so that equal
-// futures are equal states.
+// seenOver is s after a reply that its grant was over in w.
+func seenOver(s State, w Window) State {
+	s = at(s, w)
+	if s.Held && w.Hi.Before(s.EndHi) {
+		s.EndHi = w.Hi
+	}
+	return s
+}
+
+func released(s State, w Window) State {
+	return forget(at(s, w))
+}
+
+// forget is s without its grant. It clears all that plays no part then, so that
+// equal futures are equal states.
 func forget(s State) State {
 	return State{Max: s.Max, Since: s.Since}
 }

@@ -249,6 +249,8 @@ func TestStepWithExpiryLag(t *testing.T) {
 // reply tells them.
 func TestStepOnUncertainGrant(t *testing.T) {
 	s := uncertain(0, 60, 70, 0) // tokens up to 5 were seen before
+	from69 := uncertain(0, 60, 70, 69)
+	from69.EndLo = at(69).Add(1) // it was live at 69, so its end lies after that
 	runSteps(t, exact, []stepTest{
 		{"get tells it", s, get, granted("a", 6, 65), still(50), to(held(6, 65, 50))},
 		{"get tells it, with a gap", s, get, granted("a", 60, 65), still(50), to(held(60, 65, 50))},
@@ -261,8 +263,11 @@ func TestStepOnUncertainGrant(t *testing.T) {
 		{"acquire by its holder tells it", s, acquire("a", 10*ms), granted("a", 6, 60), still(50), to(held(6, 60, 50))},
 		{"acquire by another", s, acquire("b", 10*ms), refused, still(50), to(uncertain(0, 60, 70, 50))},
 		{"surely live", s, get, notHeld, still(59), forbidden},
-		{"maybe over", s, get, notHeld, still(60), to(uncertain(0, 60, 70, 60))},
-		{"maybe live", s, acquire("b", 10*ms), refused, still(69), to(uncertain(0, 60, 70, 69))},
+		{"maybe over", s, get, notHeld, still(60), to(uncertain(0, 60, 60, 60))},
+		{"maybe live", s, acquire("b", 10*ms), refused, still(69), to(from69)},
+		{"live and over at one instant", from69, get, notHeld, still(69), forbidden},
+		{"over and live at one instant", uncertain(0, 60, 60, 60), acquire("b", 10*ms), refused, still(60), forbidden},
+		{"get at its own expiry", s, get, granted("a", 6, 61), still(61), forbidden},
 		{"surely over", s, acquire("b", 10*ms), refused, still(70), forbidden},
 		{"renewed with a guess", s, renew("a", 6, 10*ms), granted("a", 6, 60), still(50), to(held(6, 60, 50))},
 		{"renewed with an old token", s, renew("a", 5, 10*ms), granted("a", 5, 60), still(50), forbidden},
