@@ -9,10 +9,11 @@ import (
 	"github.com/leasekit/lease/leasetest/internal/zoo"
 )
 
-// judged runs the suite on an animal of the zoo.
+// judged runs the suite on an animal of the zoo, with half of the random programs:
+// there are many animals.
 func judged(t *testing.T, a zoo.Animal) *leasetest.Report {
 	t.Helper()
-	report, err := leasetest.Check(context.Background(), a.Open, &leasetest.Options{Name: a.Name, Dir: t.TempDir(), Limit: time.Second})
+	report, err := leasetest.Check(context.Background(), a.Open, &leasetest.Options{Name: a.Name, Cases: 50, Dir: t.TempDir(), Limit: time.Second})
 	if err != nil {
 		t.Fatal(err)
 	}
