@@ -90,32 +90,28 @@ func (c *serverClock) rewind() {
 // movable says whether time can be moved rather than waited for.
 func (c *serverClock) movable() bool { return c.kind >= clockMoved }
 
-// earliest returns an instant at or before the server clock's present one.
-func (c *serverClock) earliest() time.Time {
+// present returns an instant at or before the server clock's present one, and
+// one at or after it. A reading has the store's own granularity: the true
+// instant may be up to a unit later, but the store can't see that either.
+func (c *serverClock) present() (lo, hi time.Time) {
 	switch c.kind {
 	case clockFrozen:
-		return c.now
 	case clockNone:
-		lo, _ := c.estimate()
-		return lo
+		return c.estimate()
+	default:
+		c.read()
 	}
-	c.read()
-	return c.now
+	return c.now, c.now
 }
 
-// latest returns an instant at or after the server clock's present one.
+func (c *serverClock) earliest() time.Time {
+	lo, _ := c.present()
+	return lo
+}
+
 func (c *serverClock) latest() time.Time {
-	switch c.kind {
-	case clockFrozen:
-		return c.now
-	case clockNone:
-		_, hi := c.estimate()
-		return hi
-	}
-	// The reading has the store's own granularity: the true instant may be up
-	// to one unit later, but the store itself can't see that.
-	c.read()
-	return c.now
+	_, hi := c.present()
+	return hi
 }
 
 func (c *serverClock) read() {

@@ -64,12 +64,13 @@ type Harness struct {
 
 	// Deviations declares clauses that this backend does not keep, by id, with
 	// the reason. A declared clause that fails is reported as a deviation; one
-	// whose deviation does not show fails, so that the list stays true.
+	// that is checked and kept is an error, so that the list stays true.
 	Deviations map[string]string
 
 	// Unchecked declares clauses that this harness can't have checked, by id,
 	// with the reason, so that a strict run (-lease.strict) accepts them. An
-	// entry for a clause that was checked fails, so that the list stays true.
+	// entry for a clause that was checked is an error, so that the list stays
+	// true.
 	Unchecked map[string]string
 }
 
@@ -85,7 +86,9 @@ type Worker struct {
 	Dial func(ctx context.Context, network, addr string) (net.Conn, error)
 }
 
-// Clock is the server clock: the one by which the store judges its leases.
+// Clock is the server clock: the one by which the store judges its leases. Now
+// may be called from several goroutines at once, and while calls to the store
+// are out; Move and Freeze are called while none is.
 type Clock struct {
 	// Now reads the clock as the store itself reads it, with the store's own
 	// granularity. Required.

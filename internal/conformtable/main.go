@@ -25,6 +25,7 @@ lines, and none at all is an error, for then the test died on the way.
   conformtable -absent 'redis real=no server found' memory=/tmp/r
   conformtable -failed memory memory=/tmp/r
   conformtable -markdown memory=/tmp/r
+  conformtable -check README.md memory=/tmp/r
 
 The exit code is 0 if every NAME has a report and no report fails, 1 if not,
 and 2 if the arguments make no sense.
@@ -59,6 +60,7 @@ func run(w, wErr io.Writer, args []string) error {
 		flags.PrintDefaults()
 	}
 	markdown := flags.Bool("markdown", false, "print the table alone, as Markdown")
+	check := flags.String("check", "", "`FILE` that holds the Markdown table: its lines must be those of this run, or the exit code is 1")
 	var absent, failed list
 	flags.Var(&absent, "absent", "`NAME=REASON`: add a line for a backend that was not run; may be repeated")
 	flags.Var(&failed, "failed", "`NAME` of a backend whose test ended with an error, so that it can't be green; may be repeated")
@@ -83,6 +85,9 @@ func run(w, wErr io.Writer, args []string) error {
 		if l.red() {
 			return errRed
 		}
+	}
+	if *check != "" {
+		return checkMarkdown(*check, lines)
 	}
 	return nil
 }

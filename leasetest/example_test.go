@@ -1,0 +1,55 @@
+package leasetest_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/leasekit/lease"
+	memlease "github.com/leasekit/lease/impl/memory"
+	"github.com/leasekit/lease/leasetest"
+)
+
+// openMemory makes one empty store of the memory backend, with a server clock
+// that stands still until the suite moves it.
+func openMemory(testing.TB) *leasetest.Harness {
+	now := time.Date(2031, 5, 6, 7, 8, 9, 0, time.UTC)
+	store := memlease.New(&memlease.Options{Now: func() time.Time { return now }})
+	return &leasetest.Harness{
+		Connect: func(_ testing.TB, w leasetest.Worker) lease.Service {
+			return store.Service(w.Namespace)
+		},
+		Clock: &leasetest.Clock{
+			Now:    func() time.Time { return now },
+			Move:   func(d time.Duration) { now = now.Add(d) },
+			Freeze: func(bool) {}, // it never runs
+		},
+	}
+}
+
+// In a test of the backend, Run is all there is to call:
+//
+//	func TestConformance(t *testing.T) { leasetest.Run(t, openMemory) }
+func ExampleRun() {
+	var t *testing.T // the test's own
+	_ = func() { leasetest.Run(t, openMemory) }
+}
+
+// Outside of go test, Check returns the report.
+func ExampleCheck() {
+	report, err := leasetest.Check(context.Background(), openMemory, &leasetest.Options{Name: "memory"})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	result, _ := report.Result("EXPIRY-2")
+	fmt.Println(result.ID, result.Verdict)
+	result, _ = report.Result("TOKEN-8")
+	fmt.Println(result.ID, result.Verdict+":", result.Reason)
+	fmt.Println("failed:", report.Totals[leasetest.Fail])
+	// Output:
+	// EXPIRY-2 pass
+	// TOKEN-8 not checked: needs a counter that can be set: Harness.SeedToken
+	// failed: 0
+}
