@@ -20,7 +20,8 @@ type runner struct {
 	base    int  // added to the number of every worker: the skew check has two sets of them
 	shortTT time.Duration
 	waitFor time.Duration  // the longest wait for one step, where the clock can't be moved
-	waits   *time.Duration // how long may still be waited in all; nil: no limit
+	waits   *time.Duration // how long may still be waited in all, where the clock can't be moved; nil: no limit
+	tooLong time.Duration  // a wait that was not made because of its length
 
 	what   string // the check that runs, for the report
 	fresh  string
@@ -53,8 +54,7 @@ type finding struct {
 func newRunner(st *store, x *excuses) *runner {
 	return &runner{
 		st: st, rules: st.h.rules(), excuses: x,
-		shortTT: max(20*time.Millisecond, 4*st.h.resolution(), 2*st.h.MinTTL),
-		waitFor: 50 * time.Millisecond,
+		shortTT: min(max(20*time.Millisecond, 2*st.h.resolution(), st.h.MinTTL), st.h.maxTTL()),
 		fresh:   st.freshName(), keys: map[string]*keyTrack{}, names: map[string]kept{},
 	}
 }
@@ -261,13 +261,22 @@ func (r *runner) move(s step) bool {
 	return true
 }
 
-// wait waits for an instant of the server clock that can't be moved.
+// longestWait is how long one step may wait for a lease to end.
+const longestWait = 15 * time.Second
+
+// wait waits for an instant of a server clock that can't be moved. It does so
+// for leases that were taken for the short ttl, and no others.
 func (r *runner) wait(to time.Time) bool {
 	if r.waits != nil && *r.waits <= 0 {
 		return false
 	}
+	left := to.Sub(r.st.clock.earliest())
+	limit := 2*r.shortTT + r.rules.ExpiryLag + 4*r.rules.Resolution + 50*time.Millisecond
+	if left > longestWait && left <= limit {
+		r.tooLong = left
+	}
 	began := time.Now()
-	ok := r.st.clock.wait(r.st.ctx, to, r.waitFor+r.shortTT)
+	ok := r.st.clock.wait(r.st.ctx, to, min(limit, longestWait))
 	if r.waits != nil {
 		*r.waits -= time.Since(began)
 	}
