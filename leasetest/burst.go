@@ -34,7 +34,7 @@ type recorder struct {
 
 func newRecorder(st *store) *recorder { return &recorder{st: st, began: time.Now()} }
 
-// do makes one call as worker and records it.
+// do makes one call as worker, which is connected already, and records it.
 func (r *recorder) do(ctx context.Context, worker int, c call) recorded {
 	w, err := r.st.worker(worker, "")
 	if err != nil {

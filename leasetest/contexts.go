@@ -30,6 +30,10 @@ func (s *suite) withStore(id string, check func(*store)) {
 		return
 	}
 	defer s.close(id, st)
+	if err := st.connectAll(s.knobs.workers); err != nil {
+		s.broken(id, err)
+		return
+	}
 	check(st)
 }
 

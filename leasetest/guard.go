@@ -36,12 +36,21 @@ func (e ending) ok() bool { return !e.panicked && !e.exited && !e.hung }
 // exhausted says that too many calls hung for the run to go on.
 func (g *guard) exhausted() bool { return g.hung.Load() >= hangLimit }
 
-// run calls f on a goroutine of its own and waits until it has ended, or for
-// the limit.
+// errExhausted is returned when nothing more is called, because too many calls
+// hung.
+var errExhausted = fmt.Errorf("not called: %d calls before it did not return", hangLimit)
+
+// run calls f, unless too many calls have hung.
 func (g *guard) run(f func()) ending {
 	if g.exhausted() {
-		return ending{hung: true, text: fmt.Sprintf("not called: %d calls before it did not return within %v", hangLimit, g.limit)}
+		return ending{hung: true, text: errExhausted.Error()}
 	}
+	return g.always(f)
+}
+
+// always calls f on a goroutine of its own and waits until it has ended, or for
+// the limit.
+func (g *guard) always(f func()) ending {
 	done := make(chan ending, 1)
 	go func() {
 		end := ending{exited: true, text: "ended its goroutine"}

@@ -18,13 +18,9 @@ const judgeTime = 10 * time.Second
 
 // checkHistories lets workers make random calls on one key at the same time
 // and asks whether any sequential order explains the replies (EXCL-5).
-func (s *suite) checkHistories() {
-	st, err := s.open("histories")
-	if err != nil {
-		s.broken("EXCL-5", err)
-		return
-	}
-	defer s.close("EXCL-5", st)
+func (s *suite) checkHistories() { s.withStore("EXCL-5", s.checkRandomHistories) }
+
+func (s *suite) checkRandomHistories(st *store) {
 	overlapped := false
 	s.rounds(func(i int) bool {
 		key, calls := s.randomRound(st, i, nil)

@@ -36,7 +36,7 @@ func (s *suite) checkProgram() {
 	defer s.close("", st)
 	gen := programs(terrainOf(st.h))
 	waits := waitingTime
-	found := 0
+	found, clean := 0, 0
 	for i := 0; i < s.knobs.cases; {
 		if s.guard.exhausted() {
 			fail(fmt.Sprintf("%s: %d calls did not return; stopped after %d of %d cases", name, hangLimit, i, s.knobs.cases))
@@ -58,6 +58,9 @@ func (s *suite) checkProgram() {
 			return
 		case r.found == nil:
 			i++
+			if !r.excused {
+				clean++
+			}
 		case found == findingsLimit:
 			fail(fmt.Sprintf("%s: stopped after %d broken clauses", name, found))
 			return
@@ -73,7 +76,9 @@ func (s *suite) checkProgram() {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.programsDone = true
+	// Where nearly every program met a reply that had to be excused, that they
+	// found nothing else says little.
+	s.programsDone = 10*clean >= s.knobs.cases
 }
 
 // programClauses are the clauses that random programs examine.

@@ -31,13 +31,16 @@ func (s *suite) checkRaces() {
 	const what = "races of several workers"
 	ids := []string{"EXCL-3", "TOKEN-7", "ERR-7"}
 	st, err := s.open("races")
+	if err == nil {
+		defer s.close("EXCL-3", st)
+		err = st.connectAll(s.knobs.workers)
+	}
 	if err != nil {
 		for _, id := range ids {
 			s.broken(id, err)
 		}
 		return
 	}
-	defer s.close("EXCL-3", st)
 	overlapped := 0
 	for _, prepare := range []func(*store, string) (int64, bool){prepareFree, prepareReleased, prepareExpired} {
 		s.rounds(func(int) bool {

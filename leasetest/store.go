@@ -102,6 +102,16 @@ func (s *store) worker(n int, space string) (caller, error) {
 	return c, nil
 }
 
+// connectAll connects the first n workers, for checks that use them all at once.
+func (s *store) connectAll(n int) error {
+	for i := range n {
+		if _, err := s.worker(i, ""); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // call makes a call with the guard.
 func (s *store) call(ctx context.Context, w caller, c call) answer {
 	s.calls.Add(1)

@@ -2,6 +2,7 @@ package leasetest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -32,7 +33,7 @@ type suite struct {
 
 	mu           sync.Mutex
 	verdicts     map[string]*tally
-	programsDone bool // all random programs were run
+	programsDone bool // all random programs were run, and enough of them told something
 	calls        int64
 }
 
@@ -190,6 +191,10 @@ func (s *suite) broken(id string, err error) {
 		s.notChecked(id, string(why))
 		return
 	}
+	if errors.Is(err, errExhausted) {
+		s.inconclusive(id, fmt.Sprintf("it was not examined: %d calls did not return within %v", hangLimit, s.guard.limit))
+		return
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if v := s.tally(id); v.broken == "" {
@@ -272,8 +277,6 @@ func (s *suite) result(c Clause) Result {
 		shown = s.excuses.shown[c.ID]
 	}
 	switch {
-	case v.broken != "":
-		r.Verdict, r.Reason = Error, v.broken
 	case declared != "" && shown != nil:
 		r.Verdict, r.Reason = Deviation, declared
 		r.Failure = s.failure(shown, shown.foundBy, s.seed)
@@ -281,6 +284,8 @@ func (s *suite) result(c Clause) Result {
 		r.Verdict, r.Reason, r.Failure = Deviation, declared, v.failure
 	case v.failure != nil:
 		r.Verdict, r.Failure = Fail, v.failure
+	case v.broken != "":
+		r.Verdict, r.Reason = Error, v.broken
 	case v.inconclusive != "":
 		r.Verdict, r.Reason = Inconclusive, v.inconclusive
 	case v.notChecked != "":

@@ -37,6 +37,14 @@ func newCaseTB(parent testing.TB, name string) *caseTB {
 // setUp runs f with the guard, as a test function runs, and says what became
 // of it.
 func (t *caseTB) setUp(g *guard, f func()) error {
+	if g.exhausted() {
+		return errExhausted
+	}
+	return t.protect(g, f)
+}
+
+// protect is setUp, however many calls have hung.
+func (t *caseTB) protect(g *guard, f func()) error {
 	t.mu.Lock()
 	if t.failed {
 		// Something failed between two calls, such as a clock that could not be
@@ -45,7 +53,7 @@ func (t *caseTB) setUp(g *guard, f func()) error {
 	}
 	t.failed, t.skipped, t.log = false, false, nil
 	t.mu.Unlock()
-	end := g.run(f)
+	end := g.always(f)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	wasFailed, wasSkipped, text := t.failed, t.skipped, strings.Join(t.log, "; ")
@@ -87,7 +95,7 @@ func (t *caseTB) finish(g *guard) error {
 		f := t.cleanups[n-1]
 		t.cleanups = t.cleanups[:n-1]
 		t.mu.Unlock()
-		if err := t.setUp(g, f); err != nil {
+		if err := t.protect(g, f); err != nil {
 			return fmt.Errorf("cleanup: %w", err)
 		}
 	}
