@@ -83,6 +83,16 @@ var sentinels = []struct {
 	{lease.ErrInvalid, "ErrInvalid"},
 }
 
+// matching is how many of the sentinels err is; more than one is no answer.
+func matching(err error) (n int) {
+	for _, s := range sentinels {
+		if errors.Is(err, s.err) {
+			n++
+		}
+	}
+	return n
+}
+
 // definite says whether err is one of the sentinels.
 func definite(err error) bool {
 	for _, s := range sentinels {

@@ -172,6 +172,8 @@ func (j *judgement) blameExpiry(base string) []string {
 func (j *judgement) staleRenew(s model.State) string {
 	g, latest, known := j.k.grant(j.c.lease)
 	switch {
+	case !known && j.grantedElsewhere():
+		return "KEY-2"
 	case !known:
 		return "RENEW-5"
 	case !latest:
@@ -182,6 +184,17 @@ func (j *judgement) staleRenew(s model.State) string {
 		return "RENEW-5"
 	}
 	return "RENEW-2"
+}
+
+// grantedElsewhere says whether the lease of the call was granted in another
+// namespace.
+func (j *judgement) grantedElsewhere() bool {
+	for _, k := range j.r.order {
+		if _, _, ok := k.grant(j.c.lease); ok && k.space != j.k.space {
+			return true
+		}
+	}
+	return false
 }
 
 func (j *judgement) blameRenew(s model.State) []string {
@@ -234,6 +247,13 @@ func (j *judgement) blameRelease(s model.State) []string {
 
 func (j *judgement) blameGet(s model.State) []string {
 	live, granted := j.live(s), j.reply.Outcome == model.Granted
+	switch {
+	case granted || j.reply.Outcome == model.NotHeld:
+	case live:
+		return []string{"GET-1"}
+	default: // a refusal that Get does not have
+		return []string{"GET-2"}
+	}
 	if s.Held && j.atBoundary(s) && live != granted {
 		return []string{"EXPIRY-2", "GET-2", "GET-1"}
 	}

@@ -15,6 +15,10 @@ type bubbleCall struct {
 	reply chan answer
 }
 
+// bubbleTime is how long a worker may take, in real time, to come to life in a
+// bubble or to leave it.
+const bubbleTime = 3 * time.Second
+
 // bubbleWorker connects a worker inside a testing/synctest bubble, where the
 // clock begins at the year 2000, stands still while anything happens outside,
 // and is ahead by what the bubble slept before the worker connected. The

@@ -159,7 +159,10 @@ func (c *serverClock) bounds() (lo, hi time.Time) {
 	case clockNone:
 		return farPast, farFuture
 	}
-	now := plain(c.clock.Now())
+	now, ok := c.reading()
+	if !ok {
+		return farPast, farFuture
+	}
 	return now, now
 }
 

@@ -2,6 +2,8 @@ package leasetest
 
 import (
 	"context"
+	"fmt"
+	"sync"
 	"time"
 
 	"github.com/leasekit/lease/internal/model"
@@ -45,10 +47,15 @@ var (
 type serverClock struct {
 	kind  clockKind
 	clock *Clock
+	guard *guard
+	edge  bool // a move would have left the years of the contract
+
+	mu  sync.Mutex
+	err error // the first failure of the harness's clock
+
 	rules model.Rules
 	start time.Time // where it stood when the store was opened
 	now   time.Time // of a frozen clock
-	most  time.Time // the latest instant read or moved to
 
 	// Without a clock to read, every grant says where the server clock stood
 	// between its call and its reply; seen is the narrowest such offset from
@@ -68,16 +75,47 @@ var (
 	farFuture = time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)
 )
 
-func newServerClock(h *Harness) *serverClock {
-	c := &serverClock{kind: kindOf(h.Clock), clock: h.Clock, rules: h.rules(), origin: time.Now()}
+func newServerClock(h *Harness, g *guard) *serverClock {
+	c := &serverClock{kind: kindOf(h.Clock), clock: h.Clock, rules: h.rules(), guard: g, origin: time.Now()}
 	if c.kind == clockFrozen {
-		h.Clock.Freeze(true)
+		c.ask("Clock.Freeze", func() { h.Clock.Freeze(true) })
 	}
 	if c.kind != clockNone {
-		c.now = plain(h.Clock.Now())
-		c.start, c.most = c.now, c.now
+		c.read()
+		c.start = c.now
+		if c.failure() == nil && (c.now.Before(firstDay) || c.now.After(lastDay)) {
+			c.err = fmt.Errorf("the harness's Clock stands at %s: the contract holds for the years 1971 to 2200, so begin there", shownTime(c.now))
+		}
 	}
 	return c
+}
+
+// release lets a clock that was stopped run on.
+func (c *serverClock) release() {
+	if c.kind == clockFrozen {
+		c.ask("Clock.Freeze", func() { c.clock.Freeze(false) })
+	}
+}
+
+// ask calls a function of the harness's clock with the guard.
+func (c *serverClock) ask(what string, f func()) bool {
+	end := c.guard.always(f)
+	if end.ok() {
+		return true
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.err == nil {
+		c.err = fmt.Errorf("the harness's %s %s", what, end.text)
+	}
+	return false
+}
+
+// failure is what went wrong with the harness's clock, or nil.
+func (c *serverClock) failure() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.err
 }
 
 // rewind brings a movable clock back to where it stood at first.
@@ -97,7 +135,7 @@ func (c *serverClock) present() (lo, hi time.Time) {
 	switch c.kind {
 	case clockFrozen:
 	case clockNone:
-		return c.estimate()
+		return c.estimate(time.Now())
 	default:
 		c.read()
 	}
@@ -115,31 +153,37 @@ func (c *serverClock) latest() time.Time {
 }
 
 func (c *serverClock) read() {
-	c.now = plain(c.clock.Now())
-	if c.now.After(c.most) {
-		c.most = c.now
+	if now, ok := c.reading(); ok {
+		c.now = now
 	}
 }
 
-// estimate bounds an unread clock. Rates are trusted to one in a thousand,
+// reading reads the harness's clock; it may be called concurrently.
+func (c *serverClock) reading() (now time.Time, ok bool) {
+	read := make(chan time.Time, 1)
+	if !c.ask("Clock.Now", func() { read <- plain(c.clock.Now()) }) {
+		return time.Time{}, false
+	}
+	return <-read, true
+}
+
+// estimate bounds an unread clock at an instant of this machine's. Rates are trusted to one in a thousand,
 // which is ten times worse than any clock that is not broken.
-func (c *serverClock) estimate() (lo, hi time.Time) {
+func (c *serverClock) estimate(at time.Time) (lo, hi time.Time) {
 	if !c.seen {
 		return farPast, farFuture
 	}
-	now := time.Now()
-	slack := now.Sub(c.seenAt)/1000 + time.Microsecond
-	since := now.Sub(c.origin)
+	slack := at.Sub(c.seenAt).Abs()/1000 + time.Microsecond
+	since := at.Sub(c.origin)
 	return zeroHour.Add(c.offLo + since - slack), zeroHour.Add(c.offHi + since + slack)
 }
 
 // learn takes from a grant where the unread server clock stood while the call
-// was out, from called to now.
-func (c *serverClock) learn(called time.Time, ttl time.Duration, expires time.Time) {
+// was out.
+func (c *serverClock) learn(called, now time.Time, ttl time.Duration, expires time.Time) {
 	if c.kind != clockNone || ttl > time.Hour {
 		return
 	}
-	now := time.Now()
 	w := model.Window{Lo: farPast, Hi: farFuture}
 	w, ok := c.rules.GrantWindow(w, ttl, plain(expires))
 	if !ok {
@@ -169,16 +213,28 @@ func (c *serverClock) move(d time.Duration) bool {
 	from := c.earliest()
 	to := from.Add(d)
 	if to.Before(firstDay) || to.After(lastDay) {
+		c.edge = true
 		return false
 	}
-	c.clock.Move(d)
+	if !c.ask("Clock.Move", func() { c.clock.Move(d) }) {
+		return false
+	}
 	c.read()
-	return true
+	// A clock that does not go back, or ticks in coarser steps, did not move.
+	return d == 0 || d > 0 && c.now.After(from) || d < 0 && c.now.Before(from)
 }
 
-// moveTo moves the clock to t, as move does.
+// moveTo moves the clock to t, as move does; a clock that ticks in coarse steps
+// may need a second move to get there.
 func (c *serverClock) moveTo(t time.Time) bool {
-	return c.move(t.Sub(c.earliest()))
+	from := c.earliest()
+	if !c.move(t.Sub(from)) {
+		return false
+	}
+	if t.After(from) && c.now.Before(t) {
+		return c.move(t.Sub(c.now)) && !c.now.Before(t)
+	}
+	return true
 }
 
 // wait waits until the server clock has surely reached t, and says whether it

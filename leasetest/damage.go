@@ -27,7 +27,7 @@ func (s *suite) checkDamage() {
 
 func (s *suite) checkOneDamage(st *store, way string) {
 	r := newRecorder(st)
-	got := r.do(st.ctx, 0, acquireCall(st.freshName(), "alice", min(time.Hour, st.h.maxTTL())))
+	got := r.do(st.ctx, 0, acquireCall(st.freshName(), "alice", st.ttl(time.Hour)))
 	if got.a.problem != "" || got.a.err != nil {
 		s.inconclusive("ERR-9", "no lease could be acquired to damage its record: "+got.a.String())
 		return
@@ -43,9 +43,9 @@ func (s *suite) checkOneDamage(st *store, way string) {
 	}
 	for _, c := range []call{
 		getCall(l.Key),
-		renewCall(l, time.Minute),
-		acquireCall(l.Key, "bob", time.Minute),
-		acquireCall(l.Key, "alice", time.Minute),
+		renewCall(l, st.ttl(time.Minute)),
+		acquireCall(l.Key, "bob", st.ttl(time.Minute)),
+		acquireCall(l.Key, "alice", st.ttl(time.Minute)),
 	} {
 		a := r.do(st.ctx, 1, c).a
 		if a.problem == "" && a.err != nil && !definite(a.err) && a.lease == (lease.Lease{}) {

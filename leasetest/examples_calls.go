@@ -213,8 +213,22 @@ func keyExamples() []example {
 			get(workerB).on(names.otherKey).in(names.otherSpace).notHeld(),
 			acquire(workerB, "bob", 2*long).on(names.otherKey).in(names.otherSpace).granted(),
 			get(workerA).on(names.key).in(names.space).granted(),
-			release(workerA, "a").on(names.key).in(names.space).done(),
+			renew(workerA, "a", 3*long).on(names.key).in(names.space).granted(),
+			get(workerA).on(names.key).in(names.space).granted(),
 			get(workerB).on(names.otherKey).in(names.otherSpace).granted(),
+			release(workerA, "a").on(names.key).in(names.space).done(),
+			get(workerA).on(names.key).in(names.space).notHeld(),
+			get(workerB).on(names.otherKey).in(names.otherSpace).granted(),
+		}})
+	}
+	for _, spaces := range [][2]string{{"", "a"}, {"a", "b"}} {
+		list = append(list, example{"KEY-2", "a lease of namespace " + shown(spaces[0]) + " is none in " + shown(spaces[1]), 0, program{
+			acquire(workerA, "alice", long).in(spaces[0]).granted().named("a"),
+			renew(workerA, "a", 2*long).in(spaces[1]).lost(),
+			release(workerA, "a").in(spaces[1]).stale(),
+			get(workerB).in(spaces[0]).granted(),
+			acquire(workerB, "alice", long).in(spaces[1]).granted(),
+			get(workerB).in(spaces[0]).granted(),
 		}})
 	}
 	for _, name := range []string{"caf\u00e9", "cafe\u0301", "Mixed Case", " blanks ", "tab\there", "quote'\"\\", "\U0001F512", "%s%d", "{brace}", "…end"} {
@@ -241,6 +255,7 @@ func shownFamily(family []string) string {
 // argumentExamples are about the limits of the arguments.
 func argumentExamples(h *Harness) []example {
 	top := h.maxTTL()
+	ordinaryTTL := max(min(long, top/2), h.MinTTL)
 	refused := program{acquire(workerA, "alice", long).granted().named("a")}
 	for _, bad := range badNames {
 		refused = append(refused,
@@ -289,7 +304,7 @@ func argumentExamples(h *Harness) []example {
 		{"ARG-3", "the longest ttl works", 0, program{
 			acquire(workerA, "alice", top).granted().named("a"),
 			get(workerB).granted(),
-			acquire(workerB, "bob", long).held(),
+			acquire(workerB, "bob", ordinaryTTL).held(),
 			renew(workerA, "a", top-1).granted().named("a2"),
 			get(workerB).granted(),
 			acquire(workerA, "alice", top).granted(),
@@ -315,14 +330,14 @@ func argumentExamples(h *Harness) []example {
 			acquire(workerA, "alice", top).granted(),
 			pass(min(top/2, 60*365*day)),
 			get(workerB).granted(),
-			acquire(workerB, "bob", long).held(),
+			acquire(workerB, "bob", ordinaryTTL).held(),
 		}})
 	}
 	if top < 1<<63-1 {
 		list = append(list, example{"ARG-3", "a ttl above MaxTTL is ErrInvalid", 0, program{
 			acquire(workerA, "alice", top+1).invalid(),
 			acquire(workerA, "alice", 1<<63-1).invalid(),
-			acquire(workerA, "alice", long).granted().named("a"),
+			acquire(workerA, "alice", ordinaryTTL).granted().named("a"),
 			renew(workerA, "a", top+1).invalid(),
 			get(workerB).granted(),
 		}})

@@ -21,6 +21,11 @@ func exclusionExamples() []example {
 			pass(long / 4),
 			acquire(workerB, "bob", long).held(),
 		}},
+		{"EXCL-1", "late in a short lease another holder is still refused", 0, program{
+			acquireShort(workerA, "alice").granted(),
+			late(),
+			acquire(workerB, "bob", long).held(),
+		}},
 		{"EXCL-2", "a refused Acquire leaves holder, token and expiry alone", 0, program{
 			acquire(workerA, "alice", long).granted(),
 			acquire(workerB, "bob", 3*long).held(),

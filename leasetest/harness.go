@@ -43,8 +43,8 @@ type Harness struct {
 	// ERR-9 is not checked.
 	Damage map[string]func(t testing.TB, key string)
 
-	// Restart crashes the store and brings it back, at the same address. Nil:
-	// the clauses on restarts are not checked.
+	// Restart crashes the store and brings it back, at the same address. No
+	// check uses it yet: those of TOKEN-10, EXPIRY-9 and ERR-5 will.
 	Restart func(t testing.TB)
 
 	// Resolution is the unit to which the backend rounds expiry. Default 1 ms.

@@ -48,7 +48,7 @@ func (s *suite) randomRound(st *store, round int, contextFor func(*rand.Rand) (c
 		ttls = []time.Duration{2 * time.Millisecond, 10 * time.Millisecond, time.Hour}
 	}
 	for i := range ttls {
-		ttls[i] = max(st.h.MinTTL, min(ttls[i], st.h.maxTTL()))
+		ttls[i] = st.ttl(ttls[i])
 	}
 	var mu sync.Mutex
 	var leases []lease.Lease
@@ -98,7 +98,7 @@ func (x *excuses) inHistories() []string {
 	for _, id := range x.any() {
 		switch group, _, _ := strings.Cut(id, "-"); {
 		case group == "KEY", group == "ARG", group == "HOLD", group == "FENCE":
-		case id == "EXCL-5", id == "EXCL-6", id == "TOKEN-5", id == "TOKEN-8", id == "TOKEN-9", id == "TOKEN-10", id == "TOKEN-11":
+		case id == "EXCL-6", id == "TOKEN-5", id == "TOKEN-8", id == "TOKEN-9", id == "TOKEN-10", id == "TOKEN-11":
 		case id == "EXPIRY-4", id == "EXPIRY-6", id == "EXPIRY-7", id == "EXPIRY-8", id == "EXPIRY-9":
 		case group == "ERR" && id != "ERR-3" && id != "ERR-7" && id != "ERR-8":
 		default:

@@ -123,6 +123,9 @@ func (j *judgement) judgeInvalid(clause string, why error) {
 	case j.a.lease != (lease.Lease{}):
 		r.blame("the zero Lease and ErrInvalid", "a call returns a lease and an error", "ERR-8")
 	}
+	if ok {
+		r.seen[clause]++
+	}
 	k.last = cause{clauses: []string{"ARG-4"}}
 	j.silent("ARG-4")
 }
@@ -134,6 +137,9 @@ func (j *judgement) judgeShape() bool {
 	if a.err != nil {
 		if a.lease != (lease.Lease{}) {
 			return r.blame("the zero Lease with the error", "a call returns a lease and an error", "ERR-8")
+		}
+		if n := matching(a.err); n > 1 {
+			return r.blame("one sentinel", fmt.Sprintf("an error is %d of the four sentinels at once: %v", n, a.err), "ERR-7")
 		}
 		return true
 	}
@@ -192,6 +198,8 @@ func (j *judgement) indefinite() []string {
 	}
 	unusual := len(c.key) > 200 || len(c.holder) > 200
 	switch {
+	case j.a.hung:
+		return []string{"ERR-7"}
 	case c.do == doRelease && j.stale():
 		return []string{"RELEASE-3", "ERR-7"}
 	case huge:
@@ -262,6 +270,11 @@ func (j *judgement) exhausted() bool {
 // accepted updates the facts after a reply that the contract allows.
 func (j *judgement) accepted(before model.State) {
 	k := j.k
+	if len(k.tainted) == 0 {
+		for _, id := range j.evidence(before) {
+			j.r.seen[id]++
+		}
+	}
 	live := before.Held && j.w.Lo.Before(before.EndHi)
 	own := live && before.Holder == j.op.Holder
 	switch j.c.do {

@@ -112,6 +112,9 @@ func Check(ctx context.Context, open func(testing.TB) *Harness, o *Options) (*Re
 	if o == nil {
 		o = &Options{}
 	}
+	if o.Cases < 0 || o.Workers < 0 || o.Limit < 0 {
+		return nil, fmt.Errorf("leasetest.Check: Options{Cases: %d, Workers: %d, Limit: %v}: want 0 for the defaults, or more", o.Cases, o.Workers, o.Limit)
+	}
 	k := knobs{seed: o.Seed, cases: o.Cases, workers: o.Workers, strict: o.Strict}
 	k.fill()
 	name := o.Name

@@ -51,11 +51,21 @@ type waiting struct {
 }
 
 func (w waiting) Read(p []byte) (int, error) {
+	w.tell()
+	return w.Conn.Read(p)
+}
+
+// Write tells it too: a client with a reader of its own waits from then on.
+func (w waiting) Write(p []byte) (int, error) {
+	defer w.tell()
+	return w.Conn.Write(p)
+}
+
+func (w waiting) tell() {
 	select {
 	case w.reached <- struct{}{}:
 	default:
 	}
-	return w.Conn.Read(p)
 }
 
 // refuse is a network on which nobody listens.

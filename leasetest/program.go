@@ -73,6 +73,7 @@ type move struct {
 	by    time.Duration
 	toEnd bool // first to the end of the grant of the step's key
 	units int  // then this many resolutions further
+	early bool // a quarter of the short ttl before it
 }
 
 // altered returns l as the step presents it.

@@ -49,7 +49,7 @@ func (s *suite) checkProgram() {
 		seed := caseSeed(s.seed, i)
 		r := newRunner(st, s.excuses)
 		r.what, r.waits = name, &waits
-		r.run(example1(gen, seed))
+		r.run(drawn(gen, seed))
 		switch {
 		case r.failed != nil:
 			for _, id := range ids {
@@ -61,6 +61,7 @@ func (s *suite) checkProgram() {
 			if !r.excused {
 				clean++
 			}
+			s.speaks(r)
 		case found == findingsLimit:
 			fail(fmt.Sprintf("%s: stopped after %d broken clauses", name, found))
 			return
@@ -80,6 +81,19 @@ func (s *suite) checkProgram() {
 	// found nothing else says little.
 	s.programsDone = 10*clean >= s.knobs.cases
 }
+
+// speaks counts the replies of a program that spoke for a clause.
+func (s *suite) speaks(r *runner) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for id, n := range r.seen {
+		s.tally(id).spoken += n
+	}
+}
+
+// enough is how many replies of random programs have to speak for a clause
+// whose own scenario could not be followed.
+const enough = 20
 
 // programClauses are the clauses that random programs examine.
 var programClauses = []string{
@@ -123,10 +137,10 @@ func caseSeed(seed uint64, i int) uint64 {
 	return (z ^ z>>31) >> 1
 }
 
-// example1 draws the program of a seed. Generating apart from running keeps a
+// drawn draws the program of a seed. Generating apart from running keeps a
 // run the same however the backend behaves, and leaves rapid's process-wide
 // knobs alone.
-func example1(gen *rapid.Generator[program], seed uint64) program {
+func drawn(gen *rapid.Generator[program], seed uint64) program {
 	return gen.Example(int(seed))
 }
 

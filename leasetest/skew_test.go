@@ -24,6 +24,7 @@ func onSkew(t *testing.T, open func(testing.TB) *Harness) (skewOutcome, bool) {
 		}
 		return skewOutcome{}, false
 	}
+	s.excuses = newExcuses(&Harness{})
 	return s.skewInChild(), true
 }
 

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/leasekit/lease"
 )
@@ -27,7 +28,6 @@ type store struct {
 	mu      sync.Mutex
 	workers map[workerID]caller
 	fresh   atomic.Int64 // number of fresh key names handed out
-	calls   atomic.Int64
 }
 
 type workerID struct {
@@ -49,7 +49,9 @@ func openStore(parent testing.TB, name string, g *guard, open func(testing.TB) *
 		err = s.h.check()
 	}
 	if err == nil {
-		err = tb.setUp(g, func() { s.clock = newServerClock(s.h) })
+		s.clock = newServerClock(s.h, g)
+		err = s.clock.failure()
+		tb.Cleanup(s.clock.release)
 	}
 	if err != nil {
 		tb.finish(g)
@@ -86,6 +88,11 @@ func connectError(err error) error {
 // close ends everything that belongs to the store.
 func (s *store) close() error { return s.tb.finish(s.guard) }
 
+// ttl is d, or the nearest to it that the store takes.
+func (s *store) ttl(d time.Duration) time.Duration {
+	return min(max(d, s.h.MinTTL), s.h.maxTTL())
+}
+
 // worker returns worker n of a namespace, connected when it is first used.
 func (s *store) worker(n int, space string) (caller, error) {
 	s.mu.Lock()
@@ -114,7 +121,6 @@ func (s *store) connectAll(n int) error {
 
 // call makes a call with the guard.
 func (s *store) call(ctx context.Context, w caller, c call) answer {
-	s.calls.Add(1)
 	var a answer
 	result := make(chan answer, 1) // so that a call that comes back late writes into nobody's answer
 	if end := s.guard.run(func() { result <- w(ctx, c) }); !end.ok() {
