@@ -31,6 +31,9 @@ func (j *judgement) blame(s model.State) (want string, ids []string) {
 	case j.k.back: // the clock has caught up since
 		ids = append(ids, "EXPIRY-7")
 	}
+	if j.k.space != "" { // what is wrong here alone is wrong with namespaces
+		ids = append([]string{"KEY-2"}, ids...)
+	}
 	switch {
 	case j.k.nearEnd():
 		ids = append([]string{"TOKEN-9", "TOKEN-8"}, ids...)

@@ -49,6 +49,7 @@ type serverClock struct {
 	clock *Clock
 	guard *guard
 	edge  bool // a move would have left the years of the contract
+	stuck bool // a move back did not show
 
 	mu  sync.Mutex
 	err error // the first failure of the harness's clock
@@ -121,7 +122,7 @@ func (c *serverClock) failure() error {
 // rewind brings a movable clock back to where it stood at first.
 func (c *serverClock) rewind() {
 	if c.movable() && !c.now.Equal(c.start) {
-		c.moveTo(c.start)
+		c.moveTo(c.start, false)
 	}
 }
 
@@ -220,21 +221,33 @@ func (c *serverClock) move(d time.Duration) bool {
 		return false
 	}
 	c.read()
-	// A clock that does not go back, or ticks in coarser steps, did not move.
-	return d == 0 || d > 0 && c.now.After(from) || d < 0 && c.now.Before(from)
-}
-
-// moveTo moves the clock to t, as move does; a clock that ticks in coarse steps
-// may need a second move to get there.
-func (c *serverClock) moveTo(t time.Time) bool {
-	from := c.earliest()
-	if !c.move(t.Sub(from)) {
+	// A clock may tick in steps that are coarser than a small move. A large one
+	// has to show.
+	switch {
+	case d >= coarsestTick:
+		return c.now.After(from)
+	case d <= -coarsestTick && !c.now.Before(from):
+		c.stuck = true
 		return false
 	}
-	if t.After(from) && c.now.Before(t) {
-		return c.move(t.Sub(c.now)) && !c.now.Before(t)
-	}
 	return true
+}
+
+// coarsestTick is the step of the coarsest server clock that the suite expects.
+const coarsestTick = 10 * time.Second
+
+// moveTo moves the clock to t, as move does. If atLeast, a clock that ticks in
+// coarse steps is moved on until it shows t.
+func (c *serverClock) moveTo(t time.Time, atLeast bool) bool {
+	if !c.move(t.Sub(c.earliest())) {
+		return false
+	}
+	for d := t.Sub(c.now); atLeast && d > 0 && d < 2*coarsestTick && c.now.Before(t); d *= 2 {
+		if !c.move(d) {
+			return false
+		}
+	}
+	return !atLeast || !c.now.Before(t)
 }
 
 // wait waits until the server clock has surely reached t, and says whether it

@@ -135,6 +135,7 @@ func clockExamples() []example {
 			get(workerB).notHeld(),
 			renew(workerA, "a", long).lost(),
 			acquire(workerB, "bob", long).granted(),
+			end(0),
 			pass(2 * day),
 			acquire(workerC, "carol", long).granted(),
 			pass(60 * 365 * day),

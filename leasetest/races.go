@@ -101,7 +101,7 @@ func prepareExpired(st *store, key string) (int64, bool) {
 	st.clock.learn(called, time.Now(), ttl, a.lease.ExpiresAt)
 	over := plain(a.lease.ExpiresAt).Add(st.h.ExpiryLag + st.h.resolution())
 	if st.clock.movable() {
-		return a.lease.Token, st.clock.moveTo(over)
+		return a.lease.Token, st.clock.moveTo(over, true)
 	}
 	return a.lease.Token, st.clock.wait(st.ctx, over, longestWait)
 }

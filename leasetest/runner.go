@@ -265,7 +265,7 @@ func (r *runner) move(s step) bool {
 		if !c.movable() {
 			return r.wait(to)
 		}
-		if d := to.Sub(from); d > 1<<62 || d < -1<<62 || !c.moveTo(to) {
+		if d := to.Sub(from); d > 1<<62 || d < -1<<62 || !c.moveTo(to, by >= 0) {
 			return false
 		}
 	} else if !c.move(by) {
