@@ -56,7 +56,7 @@ type name struct{ space, key string }
 type record struct {
 	holder string
 	token  int64 // of the last grant
-	end    int64 // in ms since 1970; the grant is live before it, 0 if released
+	end    int64 // in ms since 1970; the grant is live before it, math.MinInt64 if released
 }
 
 // New returns an empty store.
@@ -147,7 +147,7 @@ func (s *Service) Release(ctx context.Context, l lease.Lease) error {
 	st.mu.Lock()
 	defer st.mu.Unlock()
 	if r := st.records[name{s.space, l.Key}]; r != nil && r.grants(l) {
-		r.end = 0
+		r.end = math.MinInt64
 	}
 	return nil
 }

@@ -256,6 +256,16 @@ func TestClockStepsBack(t *testing.T) {
 	}
 }
 
+// A test's clock often starts at the zero time, long before 1970.
+func TestReleaseBefore1970(t *testing.T) {
+	s, _ := service(time.Time{})
+	release(t, s, acquire(t, s, "k", "a", time.Minute))
+	wantHolder(t, s, "k", lease.Lease{})
+	if l := acquire(t, s, "k", "b", time.Minute); l.Token != 2 {
+		t.Errorf("got token %d, want 2", l.Token)
+	}
+}
+
 // TestDefaultClock runs in a bubble, whose clock stands still.
 func TestDefaultClock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

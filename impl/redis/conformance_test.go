@@ -52,7 +52,9 @@ func openHarness(t testing.TB) *leasetest.Harness {
 				mu.Lock()
 				defer mu.Unlock()
 				// Redis reports its clock in µs.
-				st.setClock(st.clock.Add(d).Truncate(time.Microsecond))
+				before := st.clock
+				st.setClock(before.Add(d).Truncate(time.Microsecond))
+				st.passTTLs(st.clock.Sub(before))
 			},
 			Freeze: func(bool) {}, // it always stands still
 		},

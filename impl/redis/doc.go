@@ -1,6 +1,6 @@
 // Package redislease keeps leases in Redis.
 //
-// It works on any go-redis client – one server, Sentinel or Cluster – needs no
+// It works on a go-redis client of one server, of Sentinel or of Cluster, needs no
 // preparation of the server, and does each call in one round trip: one Lua
 // script, run by its digest, and once more by its text if the server has
 // forgotten it. It needs Redis 5 or newer.
@@ -19,7 +19,7 @@
 //
 // Redis removes the hash some time after the lease is over. The counter is
 // never removed, by a release neither: it is what makes tokens rise. Count on
-// about 100 bytes for every name ever used.
+// some 80 bytes and the name for every name ever used.
 //
 // # What is promised
 //
@@ -40,8 +40,9 @@
 // to another holder, and, worse, under the same token (TOKEN-10 and -11):
 //
 //   - Failover. Replication is asynchronous. A replica that is promoted may lack
-//     the last grants. min-replicas-to-write narrows the gap, and so does WAIT;
-//     neither closes it.
+//     the last grants. min-replicas-to-write (heeded by scripts from Redis 6.0
+//     on) narrows the gap, and so does WAIT; neither closes it. Leases are then
+//     judged by the new host's clock.
 //   - Restart. Without persistence every counter starts again at 1. With
 //     appendfsync everysec the last second may be missing; with always, nothing.
 //   - Eviction. maxmemory-policy must be noeviction. The others remove leases
@@ -57,5 +58,12 @@
 // # Rights
 //
 // An ACL user needs the two kinds of keys, and the commands evalsha, eval,
-// time, get, incr, hgetall, hset, hdel, del and pexpireat; [Open] needs ping.
+// time, get, incr, hgetall, hset, hdel, del and pexpireat. [Open] needs ping, and
+// what its URL asks for: select for a database, client|setname for a name. A
+// cluster client needs cluster|slots.
+//
+// # Not a Ring
+//
+// A redis.Ring spreads keys over servers that know nothing of each other, and
+// moves them when one is away: a live lease would be granted again.
 package redislease

@@ -1,10 +1,10 @@
 -- Get. Replies: live holder token expires | free | unreadable what value
 
-writable()
 local lease, fault = load(false)
 if fault then
   return fault
 end
+writable()
 local ms = now()
 if not lease or ms >= lease.expires then
   return {'free'}

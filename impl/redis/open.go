@@ -5,7 +5,6 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
-	"math"
 	"net"
 	"net/url"
 	"regexp"
@@ -16,6 +15,9 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/maintnotifications"
 )
+
+// mostConns bounds the sizes in a URL; no server takes as many.
+const mostConns = 1 << 20
 
 // OpenTimeout is how long [Open] waits for the server's first answer.
 const OpenTimeout = 5 * time.Second
@@ -55,7 +57,7 @@ func Open(rawURL string, o *Options) (*Service, error) {
 		return client.Close()
 	})
 	if err := ping(client); err != nil {
-		return nil, errors.Join(fmt.Errorf("open redis at %s: %w", opts.Addr, err), s.Close())
+		return nil, errors.Join(fmt.Errorf("open redis at %s: %w", opts.Addr, withoutArgs(err)), s.Close())
 	}
 	return s, nil
 }
@@ -105,9 +107,26 @@ func parseURL(raw string) (*redis.Options, error) {
 	if err != nil || strings.Contains(raw, "#") || strings.Contains(u.Path, "@") {
 		return nil, brokenURL(raw, "it can't be parsed; characters such as / ? # @ % in a password must be percent-encoded")
 	}
+	// go-redis would take the default host for "redis:host:6379", and a password
+	// for a host in "redis://user:password:6379".
+	if u.Opaque != "" || !strings.HasPrefix(u.Host, "[") && strings.Count(u.Host, ":") > 1 {
+		return nil, brokenURL(raw, "it is not of the form scheme://user:password@host:port")
+	}
 	opts, err := redis.ParseURL(raw)
 	if err == nil {
-		if opts.PoolSize < 0 || opts.PoolSize > math.MaxInt32 {
+		// redis.NewClient panics, or takes a minute, on sizes like these.
+		for name, n := range map[string]int{
+			"pool_size":          opts.PoolSize,
+			"min_idle_conns":     opts.MinIdleConns,
+			"max_idle_conns":     opts.MaxIdleConns,
+			"max_active_conns":   opts.MaxActiveConns,
+			"pipeline_pool_size": opts.PipelinePoolSize,
+		} {
+			if n < -1 || n > mostConns {
+				return nil, brokenURL(raw, name+" is out of range")
+			}
+		}
+		if opts.PoolSize < 0 {
 			return nil, brokenURL(raw, "pool_size is out of range")
 		}
 		return opts, nil

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"fmt"
 	"net"
 	"strings"
 	"testing"
@@ -58,6 +59,35 @@ func TestOpenWithWrongPassword(t *testing.T) {
 	}
 }
 
+// A server that knows neither HELLO nor AUTH repeats their arguments.
+func TestOpenWithoutAuth(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	go func() {
+		c, err := l.Accept()
+		if err != nil {
+			return
+		}
+		defer c.Close()
+		buf := make([]byte, 4096)
+		for {
+			n, err := c.Read(buf)
+			if err != nil {
+				return
+			}
+			words := strings.Split(string(buf[:n]), "\r\n")
+			fmt.Fprintf(c, "-ERR unknown command '%s', with args beginning with: '%s'\r\n", words[2], strings.Join(words[3:], "' '"))
+		}
+	}()
+	_, err = Open("redis://worker:hunter2@"+l.Addr().String(), nil)
+	if err == nil || strings.Contains(err.Error(), "hunter2") || !strings.Contains(err.Error(), "unknown command") {
+		t.Errorf("got the error %v, want one that says what is unknown and not the password", err)
+	}
+}
+
 func TestOpenUnreachable(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -92,6 +122,14 @@ func TestOpenBrokenURL(t *testing.T) {
 		{"redis://db.example:6379?password=hunter2", "db.example:6379"},
 		{"redis://db.example:6379?pool_size=-1", "db.example:6379"},
 		{"redis://db.example:6379?pool_size=99999999999", "db.example:6379"},
+		{"redis://db.example:6379?min_idle_conns=99999999999", "db.example:6379"},
+		{"redis://db.example:6379?max_idle_conns=99999999999", "db.example:6379"},
+		{"redis://db.example:6379?max_active_conns=99999999999", "db.example:6379"},
+		{"redis://db.example:6379?pipeline_pool_size=99999999999", "db.example:6379"},
+		{"redis://db.example:6379?pool_size=2147483647", "db.example:6379"},
+		{"redis:db.example:6379", ""},
+		{"redis:u:hunter2@db.example:6379", ""},
+		{"redis://u:hunter2:6379", ""},
 		{"redis://u:hunter2%zz@db.example:6379", "db.example:6379"},
 		{"redis://u:%zzhunter2@[::1]:6379", "[::1]:6379"},
 		{"redis://u:hunter2/hunter2@db.example:6379", "db.example:6379"},

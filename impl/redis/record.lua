@@ -82,7 +82,8 @@ end
 -- writable raises an error if this server does not take writes: a replica
 -- would otherwise answer from stale data. The write changes nothing and is not
 -- replicated. As the first write of a script it also decides the check for
--- memory: what follows is let through, because HDEL itself needs none.
+-- memory: what follows is let through, because HDEL itself needs none. Call it
+-- after load, which makes sure that a record has no field of that name.
 local function writable()
   redis.call('HDEL', KEYS[1], '')
 end

@@ -1,11 +1,11 @@
 -- Renew. ARGV: holder, token, ttl in whole ms, us beyond them.
 -- Replies: renewed expires | lost | unreadable what value
 
-writable()
 local lease, fault = load(false)
 if fault then
   return fault
 end
+writable()
 local ms, us = now()
 if not lease or lease.holder ~= ARGV[1] or lease.token ~= ARGV[2] or ms >= lease.expires then
   return {'lost'}

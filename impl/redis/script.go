@@ -6,6 +6,8 @@ import (
 	_ "embed"
 	"encoding/hex"
 	"errors"
+	"strings"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 )
@@ -58,11 +60,10 @@ func (once) NoRetry() bool { return true }
 // are never more of these than connections in the pool; those that wait for a
 // connection do look at the context.
 //
-// That has its price, for the reply wakes two goroutines instead of one. On
-// loopback and two cores, in medians of BenchmarkRedis (module integration), a
-// lone worker's call took 1.7 to 2 times as long, a call of eight workers 1.1 to
-// 1.4 times; over a network the same few tens of µs weigh less. A context that
-// can't end needs no goroutine, and gets none.
+// That has its price: three allocations, and a reply that wakes two goroutines
+// instead of one. BenchmarkRedis (module integration) shows it, at most twice the
+// time of a lone worker's call on loopback, and within the noise on a busy
+// machine. A context that can't end needs no goroutine, and gets none.
 func (s *Service) run(ctx context.Context, sc *script, key string, args ...string) (reply, error) {
 	if s.client == nil {
 		return nil, errors.New("the redis client is nil")
@@ -92,14 +93,40 @@ func (s *Service) run(ctx context.Context, sc *script, key string, args ...strin
 	}
 }
 
+// withoutArgs cuts from a server's error the arguments of a command that it does
+// not know. A server without AUTH repeats the password in it, and a call makes
+// connections too.
+func withoutArgs(err error) error {
+	var reply redis.Error
+	if !errors.As(err, &reply) || !redis.HasErrorPrefix(err, "unknown command") {
+		return err
+	}
+	text, _, _ := strings.Cut(reply.Error(), ",")
+	return errors.New(text)
+}
+
 // exchange sends a script by its digest, and by its text if Redis does not know
 // it: after a restart, a failover or SCRIPT FLUSH.
+//
+// TRYAGAIN is what a cluster answers while it moves the slot to another node: it
+// has executed nothing, since it can't tell a key that is missing from one that
+// has not arrived yet. A slot moves in ms, as a rule, so that is waited for, a
+// second and a bit at most.
 func (s *Service) exchange(ctx context.Context, sc *script, key string, args []string) (reply, error) {
-	r, err := s.send(ctx, "evalsha", sc.digest, key, args)
-	if redis.HasErrorPrefix(err, "NOSCRIPT") {
-		return s.send(ctx, "eval", sc.source, key, args)
+	for wait := 10 * time.Millisecond; ; wait *= 2 {
+		r, err := s.send(ctx, "evalsha", sc.digest, key, args)
+		if redis.HasErrorPrefix(err, "NOSCRIPT") {
+			r, err = s.send(ctx, "eval", sc.source, key, args)
+		}
+		if !redis.HasErrorPrefix(err, "TRYAGAIN") || wait > time.Second {
+			return r, err
+		}
+		select {
+		case <-time.After(wait):
+		case <-ctx.Done():
+			return nil, err
+		}
 	}
-	return r, err
 }
 
 func (s *Service) send(ctx context.Context, command, script, key string, args []string) (reply, error) {

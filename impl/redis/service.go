@@ -46,8 +46,6 @@ var _ lease.Service = (*Service)(nil)
 //     client gives up: after ReadTimeout, if Redis hangs; after DialTimeout for
 //     each of DialerRetries, if it can't be reached. Don't set ReadTimeout to
 //     "none". With ContextTimeoutEnabled a context's deadline ends it too.
-//   - ReadOnly and the RouteBy settings of a cluster client would send a call to
-//     a replica, which fails.
 func New(client redis.UniversalClient, o *Options) *Service {
 	if v := reflect.ValueOf(client); v.Kind() == reflect.Pointer && v.IsNil() {
 		client = nil
@@ -167,6 +165,7 @@ func begin(ctx context.Context, verb string, invalid error) error {
 // reaches go-redis as a timeout of the connection, and may do so just before
 // the context itself has noticed.
 func fail(ctx context.Context, verb, key string, err error) error {
+	err = withoutArgs(err)
 	ended := ctx.Err()
 	if deadline, ok := ctx.Deadline(); ok && ended == nil && !time.Now().Before(deadline) {
 		ended = context.DeadlineExceeded

@@ -2,6 +2,7 @@ package redislease
 
 import (
 	"context"
+	"math"
 	"net"
 	"sync/atomic"
 	"testing"
@@ -34,6 +35,21 @@ func newStore(t testing.TB) *store {
 func (s *store) setClock(now time.Time) {
 	s.clock = now
 	s.SetTime(now)
+}
+
+// passTTLs lets the keys of Redis expire as the clock moves by d. In miniredis a
+// key has a ttl that runs down; in Redis it has an instant, so a clock that goes
+// back makes the ttl longer.
+func (s *store) passTTLs(d time.Duration) {
+	if d > 0 {
+		s.FastForward(d)
+		return
+	}
+	for _, key := range s.Keys() {
+		if ttl := s.TTL(key); ttl > 0 {
+			s.SetTTL(key, min(ttl, math.MaxInt64+d)-d)
+		}
+	}
 }
 
 func (s *store) client(t testing.TB) *redis.Client {

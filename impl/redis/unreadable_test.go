@@ -18,6 +18,8 @@ func TestUnreadableRecords(t *testing.T) {
 		"a set in place of the lease":     func(st *store, hash, _ string) { st.Del(hash); st.SAdd(hash, "x") },
 		"a hash of other fields":          func(st *store, hash, _ string) { st.Del(hash); st.HSet(hash, "x", "y") },
 		"three other fields":              func(st *store, hash, _ string) { st.Del(hash); st.HSet(hash, "x", "1", "y", "2", "z", "3") },
+		"a field without a name":          func(st *store, hash, _ string) { st.HSet(hash, "", "x") },
+		"only a field without a name":     func(st *store, hash, _ string) { st.Del(hash); st.HSet(hash, "", "x") },
 		"no holder":                       func(st *store, hash, _ string) { st.HDel(hash, "holder") },
 		"no token":                        func(st *store, hash, _ string) { st.HDel(hash, "token") },
 		"no expiry":                       func(st *store, hash, _ string) { st.HDel(hash, "expires") },
@@ -93,6 +95,32 @@ func TestUnreadableHolder(t *testing.T) {
 	st.HSet(hash, "holder", "\xff")
 	if got, err := s.Get(ctx, "job"); err == nil || isSentinel(err) || got != (lease.Lease{}) {
 		t.Errorf("Get: got %v, %v, want no lease and an error that is no sentinel", got, err)
+	}
+}
+
+// A counter below the token of the lease is seen whatever their digits are, and
+// one above it is not a fault.
+func TestCounterBelowToken(t *testing.T) {
+	for _, tt := range []struct {
+		token, counter string
+		readable       bool
+	}{
+		{"10", "9", false},
+		{"9", "10", true},
+		{"9007199254740993", "9007199254740992", false},
+		{"9007199254740992", "9007199254740993", true},
+		{"9223372036854775807", "9223372036854775806", false},
+		{"7", "7", true},
+	} {
+		st := newStore(t)
+		s := st.service(t, "")
+		hash, counter := s.names.of("job")
+		acquire(t, s, "job", "a", time.Minute)
+		st.HSet(hash, "token", tt.token)
+		st.Set(counter, tt.counter)
+		if _, err := s.Get(context.Background(), "job"); (err == nil) != tt.readable || isSentinel(err) {
+			t.Errorf("token %s, counter %s: got %v, want readable: %v", tt.token, tt.counter, err, tt.readable)
+		}
 	}
 }
 
