@@ -67,7 +67,7 @@ var tokenClauses = []Clause{
 		Sentence: "Each new grant of a key has a token strictly greater than every token ever granted for that key – to another holder or to the same one, after a release or after an expiry.",
 		Why:      "A holder that comes back after its lease ended gets its old token, and late writes of its former self are accepted.",
 		Source:   "https://github.com/sliceworkz/eventstore/pull/176",
-		How:      "Examples and random programs – each new grant – same holder or another, after a release or an expiry – is compared with the highest token of its key.",
+		How:      "Examples and random programs – each new grant – same holder or another, after a release or an expiry – is compared with the highest token of its key. Some 300 grants of one key in a row.",
 	},
 	{
 		ID:       "TOKEN-3",
@@ -83,7 +83,7 @@ var tokenClauses = []Clause{
 		Sentence: "Release does not reset the counter.",
 		Why:      "Releasing deletes the record that carries the counter, and numbering starts again at 1.",
 		Source:   "https://github.com/OpenZeppelin/guardian/pull/301",
-		How:      "Examples and random programs – acquire, release, acquire again, by the same holder and by others; tokens must rise.",
+		How:      "Examples and random programs – acquire, release, acquire again, by the same holder and by others; tokens must rise. A key that is taken again after some 1500 others were in use.",
 	},
 	{
 		ID:       "TOKEN-5",

@@ -62,6 +62,7 @@ func TestBoundary(t *testing.T) {
 			calls++
 		}
 	}
+	t.Logf("found by %s, in %d calls", c.Failure.Found, calls)
 	if calls == 0 || calls > 4 {
 		t.Errorf("the counterexample has %d calls, want 1 to 4:\n%s", calls, leasetest.HistoryText(c.Failure))
 	}
