@@ -49,12 +49,12 @@ func TestBroken(t *testing.T) {
 				case "EXCL-5":
 				default:
 					c, _ := report.Result(id)
-					t.Errorf("%s (%s) is failed by %s too: %s (%s)\n%s", a.Name, a.Fault, id, c.Failure.Problem, c.Failure.Found, leasetest.HistoryText(c.Failure))
+					t.Errorf("%s (%s) is failed by %s too: %s (%s; %s)\n%s", a.Name, a.Fault, id, c.Failure.Problem, c.Failure.Found, c.Failure.Repeat, leasetest.HistoryText(c.Failure))
 				}
 			}
 			if !found {
 				c, _ := report.Result(a.Clause)
-				t.Errorf("%s (%s) is not failed by %s: %s %s", a.Name, a.Fault, a.Clause, c.Verdict, c.Reason)
+				t.Errorf("%s (%s) is not failed by %s: %s %s (seed %d)", a.Name, a.Fault, a.Clause, c.Verdict, c.Reason, report.Seed)
 			}
 			for _, c := range report.Clauses {
 				if c.Verdict == leasetest.Error {
