@@ -2,12 +2,15 @@
 # its own, in tools/ and .ci/.
 
 FUZZTIME ?= 20s
+SEEDS ?= 20
+SEED ?= 1
+SOAK ?= 1m
 
 .DEFAULT_GOAL := help
-.PHONY: help conform needs test generate lint fuzz bench ci
+.PHONY: help conform needs test zoo zoo-write soak generate lint fuzz bench ci
 
 help: ## show this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' Makefile
 
 conform: ## run the conformance suite on the bundled backends; needs only Go and make
 	@tools/conform
@@ -17,6 +20,15 @@ needs: ## install what make test needs and is missing: redis-server, a C compile
 
 test: needs ## run all tests of all modules, with -race and real servers
 	LEASE_REQUIRE_SERVERS=1 CGO_ENABLED=1 go test -race work
+
+zoo: ## try the suite on its broken backends with SEEDS (20) seeds from SEED (1) on
+	go test -count=1 -timeout=60m -run '^TestZoo$$' -v ./leasetest -zoo.seed=$(SEED) -zoo.seeds=$(SEEDS)
+
+zoo-write: ## write leasetest/KILLS.md, who is caught by what
+	go test -count=1 -run '^TestZoo$$' ./leasetest -zoo.write
+
+soak: ## run the odd but correct backends for SOAK (1m), and count false alarms
+	go test -count=1 -timeout=24h -run '^TestSoak$$' -v ./leasetest -zoo.soak=$(SOAK)
 
 generate: ## write the generated files again
 	go generate work

@@ -151,7 +151,7 @@ func (s *suite) runExample(e example) {
 			return
 		}
 		if r.found != nil {
-			f := s.locate(st, r)
+			f := s.shortest(st, r)
 			r = r.afresh(st)
 			if f == nil {
 				// What is known to fail explains it, if one looks closely.

@@ -52,7 +52,7 @@ func verdict(t *testing.T, r *leasetest.Report, id string) leasetest.Result {
 // TestBoundary wants the backend that compares with <= instead of < found by a
 // history of at most 4 calls.
 func TestBoundary(t *testing.T) {
-	c := verdict(t, judged(t, animal(t, "boundary-inclusive")), "EXPIRY-2")
+	c := verdict(t, judged(t, animal(t, "boundary-inclusive"), 1), "EXPIRY-2")
 	if c.Verdict != leasetest.Fail {
 		t.Fatalf("got %s, want fail", c.Verdict)
 	}
@@ -278,7 +278,7 @@ func TestCheckErrors(t *testing.T) {
 
 // TestReportJSON wants a report to come back from its JSON as it was.
 func TestReportJSON(t *testing.T) {
-	r := judged(t, animal(t, "boundary-inclusive"))
+	r := judged(t, animal(t, "boundary-inclusive"), 1)
 	text, err := json.Marshal(r)
 	if err != nil {
 		t.Fatal(err)
