@@ -252,14 +252,15 @@ func (c *serverClock) moveTo(t time.Time, atLeast bool) bool {
 
 // wait waits until the server clock has surely reached t, and says whether it
 // did. It gives up at once if that is more than limit away: nobody waits long
-// for a lease in a test.
+// for a lease in a test. It also gives up on a clock that does not run.
 func (c *serverClock) wait(ctx context.Context, t time.Time, limit time.Duration) bool {
+	began := time.Now()
 	for {
 		left := t.Sub(c.earliest())
 		if left <= 0 {
 			return true
 		}
-		if left > limit {
+		if left > limit || time.Since(began) > 2*limit+time.Second {
 			return false
 		}
 		timer := time.NewTimer(left)

@@ -68,7 +68,7 @@ func TestSoak(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for _, problem := range alarms(report) {
+			for _, problem := range alarms(report, a.Unseen) {
 				found++
 				t.Errorf("%s: %s", a.Name, problem)
 			}

@@ -87,6 +87,29 @@ func Odd() []Animal {
 			}),
 		},
 		{
+			Name:   "cannot-be-seeded",
+			Fault:  "Nobody but the backend can set its counters.",
+			Unseen: []string{"TOKEN-8", "TOKEN-9"},
+			Open:   declaring(Base().Open, func(h *leasetest.Harness) { h.SeedToken = nil }),
+		},
+		{
+			Name:   "one-client-for-all",
+			Fault:  "All workers of a namespace share one client.",
+			Unseen: []string{"ERR-1", "ERR-4"},
+			Open:   declaring(Base().Open, shareClients),
+		},
+		{
+			Name:   "refuses-a-bubble",
+			Fault:  "Its client can't live where time is not the machine's.",
+			Unseen: []string{"EXPIRY-4"},
+			Open:   declaring(Base().Open, refuseBubbles),
+		},
+		{
+			Name:  "slow",
+			Fault: "Every call takes a tenth of a millisecond.",
+			Open:  declaring(Base().Open, slowDown),
+		},
+		{
 			Name:  "whole-seconds",
 			Fault: "Expiry is kept in whole seconds, and the harness says so.",
 			Open: declaring(bred(func(r *rules) {

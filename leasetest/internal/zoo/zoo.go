@@ -18,10 +18,11 @@ import (
 
 // Animal is one backend of the zoo.
 type Animal struct {
-	Name   string // short, unique, kebab-case
-	Clause string // the clause it breaks; "" for the odd but correct
-	Fault  string // one sentence: what is wrong (or odd)
-	Source string // address of a public report of such a fault; "" if none is known
+	Name   string   // short, unique, kebab-case
+	Clause string   // the clause it breaks; "" for the odd but correct
+	Fault  string   // one sentence: what is wrong (or odd)
+	Source string   // address of a public report of such a fault; "" if none is known
+	Unseen []string // clauses that its harness can't have checked
 	Open   func(t testing.TB) *leasetest.Harness
 }
 
