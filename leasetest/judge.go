@@ -101,7 +101,7 @@ func (j *judgement) excused() {
 		if j.r.excuses.has("GET-1") || j.r.excuses.has("GET-2") || j.r.excuses.has("KEY-3") {
 			return // Get is what is wrong, not the state
 		}
-		j.k.adopt(j.reply, j.w)
+		j.k.doubt(j.reply, j.w)
 	default:
 		j.r.resync(j.k, j.worker, j.w)
 	}

@@ -344,7 +344,7 @@ func (r *runner) resync(k *keyTrack, worker int, w model.Window) {
 		free := model.State{Max: k.state().Max, Since: k.state().Since}
 		k.states = addState(k.states, free)
 	case reply.Outcome == model.Granted && reply.Token > 0, reply.Outcome == model.NotHeld:
-		k.adopt(reply, w)
+		k.doubt(reply, w)
 	default:
 		k.untracked = true
 	}

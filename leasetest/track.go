@@ -112,6 +112,16 @@ func (k *keyTrack) adopt(reply model.Reply, w model.Window) {
 	k.untracked = false
 }
 
+// doubt takes what a Get says for possible, beside what the model had: after a
+// disagreement nobody knows whether the state is wrong or what Get shows of it.
+func (k *keyTrack) doubt(reply model.Reply, w model.Window) {
+	before := k.states
+	k.adopt(reply, w)
+	for _, s := range before {
+		k.states = addState(k.states, s)
+	}
+}
+
 // step moves the states on, and says whether the contract allows the reply.
 func (k *keyTrack) step(r model.Rules, op model.Op, reply model.Reply, w model.Window) bool {
 	var next []model.State
