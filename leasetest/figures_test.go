@@ -3,6 +3,8 @@ package leasetest_test
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -135,7 +137,7 @@ func TestFigures(t *testing.T) {
 		tick                   time.Duration
 		year                   int
 		never                  bool
-		unchecked              string // a clause that can't be checked there
+		unchecked              string // the clauses that can't be checked there
 	}{
 		"MaxTTL 10 s":            {most: 10 * time.Second},
 		"15 s to 1 min":          {least: 15 * time.Second, most: time.Minute, unchecked: "EXPIRY-7"},
@@ -143,7 +145,7 @@ func TestFigures(t *testing.T) {
 		"resolution 5 min":       {unit: 5 * time.Minute},
 		"ExpiryLag 2 min":        {lag: 2 * time.Minute},
 		"clock ticks in seconds": {tick: time.Second},
-		"clock never goes back":  {never: true, unchecked: "EXPIRY-7"},
+		"clock never goes back":  {never: true, unchecked: "EXPIRY-7 EXPIRY-4"},
 		"in 1973":                {year: 1973},
 		"in 2150":                {year: 2150, unchecked: "EXPIRY-6"},
 	} {
@@ -179,7 +181,7 @@ func TestFigures(t *testing.T) {
 				switch {
 				case r.Failure != nil:
 					t.Errorf("%s: %s\n%s", r.ID, r.Failure.Problem, leasetest.HistoryText(r.Failure))
-				case r.ID == c.unchecked:
+				case slices.Contains(strings.Fields(c.unchecked), r.ID):
 					if r.Verdict != leasetest.NotChecked {
 						t.Errorf("%s: got %s, want not checked", r.ID, r.Verdict)
 					}

@@ -38,6 +38,7 @@ type runner struct {
 	offPlan string         // why a hand-written example did not go as written
 	failed  error          // the harness failed
 	took    []bool         // which moves of the clock could be made
+	began   time.Time      // on a frozen clock
 }
 
 // finding is a broken clause with its evidence.
@@ -64,6 +65,7 @@ func newRunner(st *store, x *excuses) *runner {
 // a program meets the same situation whenever it is run.
 func (r *runner) run(p program) {
 	r.st.clock.rewind()
+	r.began = r.st.clock.now
 	for i, s := range p {
 		r.take(i, s)
 		if r.found != nil {

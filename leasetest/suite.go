@@ -16,17 +16,18 @@ import (
 // anything is reported, so that a run restricted to one clause (-run) meets the
 // same programs and the same relaxations as the full one.
 type suite struct {
-	parent  testing.TB // nil outside of go test
-	name    string
-	skewCut bool   // the skew check met other broken clauses
-	ordinal int    // of the Run calls in one test
-	pkg     string // for the command that repeats a failure; "" if unknown
-	openFn  func(testing.TB) *Harness
-	guard   *guard
-	knobs   knobs
-	seed    uint64
-	dir     string // where histories are saved
-	ctx     context.Context
+	parent   testing.TB // nil outside of go test
+	name     string
+	compared int    // programs that the skew check could compare
+	skewCut  bool   // the skew check met other broken clauses
+	ordinal  int    // of the Run calls in one test
+	pkg      string // for the command that repeats a failure; "" if unknown
+	openFn   func(testing.TB) *Harness
+	guard    *guard
+	knobs    knobs
+	seed     uint64
+	dir      string // where histories are saved
+	ctx      context.Context
 
 	excuses *excuses
 	h       *Harness // of the first store opened: its figures and declarations
