@@ -1,7 +1,6 @@
 package leasetest
 
 import (
-	"errors"
 	"fmt"
 	"time"
 
@@ -39,16 +38,6 @@ type runner struct {
 	failed  error          // the harness failed
 	took    []bool         // which moves of the clock could be made
 	began   time.Time      // on a frozen clock
-}
-
-// finding is a broken clause with its evidence.
-type finding struct {
-	clause  string
-	problem string
-	events  []Event
-	prog    program
-	files   []string
-	foundBy string
 }
 
 // newRunner makes a runner that works on fresh keys.
@@ -254,7 +243,7 @@ func (r *runner) move(s step) bool {
 	if s.move.early {
 		by -= r.shortTT / 4
 	}
-	from := c.earliest()
+	from, ok := c.earliest(), false
 	if s.move.toEnd {
 		k := r.track(s.space, keyName(s.key, r.fresh))
 		if k.untracked || !k.state().Held || k.state().EndLo.IsZero() {
@@ -267,19 +256,26 @@ func (r *runner) move(s step) bool {
 		if !c.movable() {
 			return r.wait(to)
 		}
-		if d := to.Sub(from); d > 1<<62 || d < -1<<62 || !c.moveTo(to, by >= 0) {
+		d := to.Sub(from)
+		if d > 1<<62 || d < -1<<62 {
 			return false
 		}
-	} else if !c.move(by) {
+		ok = c.moveTo(to, by >= 0)
+	} else {
+		ok = c.move(by)
+	}
+	// A move that did not get all the way is one too: the keys have to know. A
+	// clock that runs on goes a little further by itself.
+	now := c.earliest()
+	if !ok && (now.Equal(from) || c.kind != clockFrozen && now.Sub(from).Abs() < time.Second) {
 		return false
 	}
-	now := c.earliest()
 	for _, k := range r.order {
 		k.clockMoved(r.rules, now.Sub(from), now)
 	}
 	r.events = append(r.events, Event{Time: shownTime(now), Call: fmt.Sprintf("the server clock moves by %v", now.Sub(from))})
 	r.lastOn = nil
-	return true
+	return ok
 }
 
 // longestWait is how long one step may wait for a lease to end.
@@ -376,58 +372,4 @@ func (r *runner) blame(want, problem string, clauses ...string) bool {
 	}
 	r.found = f
 	return false
-}
-
-// upsetting are the clauses by whose breach a key may get into a state that the
-// reply does not tell: one that only misreports leaves the model right.
-var upsetting = map[string]bool{
-	"EXCL-1": true, "EXCL-2": true, "EXCL-4": true, "EXCL-6": true,
-	"RENEW-2": true, "RENEW-3": true, "RENEW-4": true, "RENEW-5": true,
-	"RELEASE-1": true, "RELEASE-2": true, "EXPIRY-7": true,
-	"GET-3": true, "KEY-1": true, "KEY-2": true, "ARG-4": true,
-}
-
-// excuses are the clauses that are known to fail, or declared as deviations:
-// the model is relaxed for them, so that the clauses after them are examined.
-type excuses struct {
-	failed   map[string]bool
-	declared map[string]bool
-	shown    map[string]*finding // the first evidence of each declared one
-
-	// obscured are the clauses that a reply may have broken which was put down
-	// to another one, known to fail: nobody can tell, so they don't pass.
-	obscured map[string]string
-}
-
-func newExcuses(h *Harness) *excuses {
-	x := &excuses{failed: map[string]bool{}, declared: map[string]bool{}, shown: map[string]*finding{}, obscured: map[string]string{}}
-	for id := range h.Deviations {
-		x.declared[id] = true
-	}
-	return x
-}
-
-func (x *excuses) has(id string) bool { return x.failed[id] || x.declared[id] }
-
-func (x *excuses) any() []string {
-	var ids []string
-	for _, c := range clauses {
-		if x.has(c.ID) {
-			ids = append(ids, c.ID)
-		}
-	}
-	return ids
-}
-
-func (x *excuses) used(f *finding) {
-	if x.declared[f.clause] && x.shown[f.clause] == nil {
-		x.shown[f.clause] = f
-	}
-}
-
-// isSkipped says whether a harness asked by t.Skip to be excused.
-func isSkipped(err error) (skipped, bool) {
-	var s skipped
-	ok := errors.As(err, &s)
-	return s, ok
 }

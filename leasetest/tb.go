@@ -75,6 +75,13 @@ type skipped string
 
 func (s skipped) Error() string { return string(s) }
 
+// isSkipped says whether a harness asked by t.Skip to be excused.
+func isSkipped(err error) (skipped, bool) {
+	var s skipped
+	ok := errors.As(err, &s)
+	return s, ok
+}
+
 // finish runs the cleanups, last in first out.
 func (t *caseTB) finish(g *guard) error {
 	t.cancel()
