@@ -39,15 +39,24 @@ func (s *store) setClock(now time.Time) {
 
 // passTTLs lets the keys of Redis expire as the clock moves by d. In miniredis a
 // key has a ttl that runs down; in Redis it has an instant, so a clock that goes
-// back makes the ttl longer.
+// back makes the ttl longer. In Redis a key is still there in the ms of that
+// instant, which matters: it is where a script that judges wrongly shows it.
 func (s *store) passTTLs(d time.Duration) {
-	if d > 0 {
-		s.FastForward(d)
-		return
-	}
 	for _, key := range s.Keys() {
-		if ttl := s.TTL(key); ttl > 0 {
-			s.SetTTL(key, min(ttl, math.MaxInt64+d)-d)
+		ttl := s.TTL(key)
+		if ttl <= 0 {
+			continue
+		}
+		if d < 0 {
+			ttl = min(ttl, math.MaxInt64+d)
+		}
+		switch left := ttl - d; {
+		case left > 0:
+			s.SetTTL(key, left)
+		case left > -time.Millisecond:
+			s.SetTTL(key, 1) // until the clock moves on
+		default:
+			s.Del(key)
 		}
 	}
 }
