@@ -2,6 +2,8 @@ package leasetest
 
 import (
 	"fmt"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -43,6 +45,21 @@ func (j *judgement) blame(s model.State) (want string, ids []string) {
 	return want, ids
 }
 
+// explain blames the reply as seen from the first state, unless a clause that is
+// known to fail explains it from another one that is possible as well.
+func (j *judgement) explain(before model.State) (want string, ids []string) {
+	want, ids = j.blame(before)
+	for _, s := range j.k.states {
+		if slices.ContainsFunc(ids, j.r.excuses.has) {
+			break
+		}
+		if _, other := j.blame(s); slices.ContainsFunc(other, j.r.excuses.has) {
+			ids = append(ids, other...)
+		}
+	}
+	return want, ids
+}
+
 // longTime is when a wait becomes a jump of the clock.
 const longTime = 12 * time.Hour
 
@@ -65,6 +82,26 @@ func (j *judgement) atBoundary(s model.State) bool {
 	}
 	d := j.w.Lo.Sub(s.EndLo.Add(j.lagAfter(s)))
 	return -j.r.rules.Resolution <= d && d <= j.r.rules.Resolution
+}
+
+// boundary puts EXPIRY-2 before ids if the call came at the end of the grant:
+// whatever else explains the reply elsewhere may explain it there.
+func (j *judgement) boundary(s model.State, ids ...string) []string {
+	if j.atBoundary(s) {
+		return append([]string{"EXPIRY-2"}, ids...)
+	}
+	return ids
+}
+
+// set puts the clause by which the present expiry was set before ids, if that
+// was not the grant itself: what judges a renewed lease wrongly, and no other,
+// does not go by the renewed expiry.
+func (j *judgement) set(ids ...string) []string {
+	if n := len(j.k.setBy); n > 0 {
+		ids = append([]string{j.k.setBy[0]}, ids...)
+		return append(ids, j.k.setBy[1:]...)
+	}
+	return ids
 }
 
 // lagAfter is the declared ExpiryLag once the grant is over.
@@ -93,16 +130,14 @@ func (j *judgement) blameAcquire(s model.State) []string {
 		switch {
 		case live && own && j.reply.Token == s.Token:
 			return append([]string{"EXCL-4"}, j.blameExpiry("EXPIRY-1")...)
-		case live && j.atBoundary(s):
-			return []string{"EXPIRY-2", "EXCL-1", "EXCL-4"}
 		case live && own:
-			return j.extreme("EXCL-4", "TOKEN-3")
+			return j.boundary(s, j.extreme("EXCL-4", "TOKEN-3")...)
 		case live && lookAlike(s.Holder, j.op.Holder):
-			return []string{"EXCL-6", "EXCL-1"}
+			return j.boundary(s, "EXCL-6", "EXCL-1")
 		case live:
-			return j.extreme("EXCL-1")
-		case own && j.atBoundary(s) && j.reply.Token == s.Token:
-			return []string{"EXPIRY-2", "TOKEN-2"}
+			return j.boundary(s, j.set(j.extreme("EXCL-1")...)...)
+		case own && j.reply.Token == s.Token: // as if the old grant were live
+			return j.boundary(s, append(j.blameToken(s), j.set("EXPIRY-3")...)...)
 		case j.reply.Token <= s.Max:
 			return j.blameToken(s)
 		}
@@ -112,17 +147,15 @@ func (j *judgement) blameAcquire(s model.State) []string {
 		case live && own:
 			return j.extreme("EXCL-4", "ERR-3")
 		case s.Held && j.atBoundary(s):
-			return []string{"EXPIRY-2", "EXPIRY-3"}
-		case len(j.k.grants) == 0 && j.inUse() != "":
-			return []string{j.inUse()}
+			return j.boundary(s, j.set(j.extreme("EXPIRY-3")...)...)
+		case len(j.k.grants) == 0:
+			return j.blameNever()
 		case j.longOver(s):
-			return []string{"EXPIRY-6", "EXPIRY-3"}
+			return append([]string{"EXPIRY-6"}, j.set("EXPIRY-3")...)
 		case s.Held:
-			return j.extreme("EXPIRY-3")
-		case len(j.k.grants) > 0:
-			return []string{"RELEASE-1"}
+			return j.set(j.extreme("EXPIRY-3")...)
 		}
-		return []string{"EXCL-3"}
+		return []string{"RELEASE-1"}
 	}
 	if live && !own {
 		return []string{"EXCL-1", "ERR-7"}
@@ -130,25 +163,53 @@ func (j *judgement) blameAcquire(s model.State) []string {
 	return []string{"ERR-7"}
 }
 
+// blameNever finds the clause for a key that is refused, though it was never
+// taken.
+func (j *judgement) blameNever() []string {
+	var ids []string
+	if j.k.looked {
+		ids = append(ids, "GET-3")
+	}
+	if isLong(j.c.key) && !j.longInUse() {
+		ids = append(ids, "ARG-1")
+	}
+	switch id := j.inUse(); {
+	case id != "":
+		ids = append(ids, id)
+	case j.r.st.fresh.Load() > 1: // earlier runs took other keys
+		ids = append(ids, "KEY-1")
+	}
+	return append(ids, "EXCL-3", "ARG-1")
+}
+
 // blameToken finds the clause for a new grant whose token is not the greatest.
+// A counter that begins anew gives the token again that came first: where another
+// holder on another worker gets it, and it is not the last one too, it is a reset
+// (TOKEN-4, TOKEN-5) whatever else is known of the tokens. Elsewhere it may as
+// well be a grant that goes on under its old token, or one of a token for each
+// client (TOKEN-2).
 func (j *judgement) blameToken(s model.State) []string {
 	if len(j.k.grants) == 0 {
 		return []string{"TOKEN-2"}
 	}
-	last := j.k.grants[len(j.k.grants)-1]
-	reset := j.reply.Token <= j.k.first && (j.k.first < last.token || last.holder != j.op.Holder)
+	first, last := j.k.grants[0], j.k.grants[len(j.k.grants)-1]
 	idle := j.k.jump >= longTime
-	switch {
-	case idle && s.Held:
-		return []string{"TOKEN-5", "TOKEN-2", "EXPIRY-6"}
-	case idle && reset:
-		return []string{"TOKEN-5", "TOKEN-4", "TOKEN-2"}
-	case reset && last.released:
-		return []string{"TOKEN-4", "TOKEN-2"}
-	case reset:
-		return []string{"TOKEN-5", "TOKEN-2"}
+	reset := "TOKEN-5"
+	if last.released && !idle {
+		reset = "TOKEN-4"
 	}
-	return []string{"TOKEN-2"}
+	switch {
+	case j.reply.Token == first.token && first.token < last.token && first.holder != j.op.Holder && first.worker != j.worker:
+		if reset == "TOKEN-5" && j.k.freed { // be it late
+			return []string{"TOKEN-5", "TOKEN-4"}
+		}
+		return []string{reset}
+	case j.reply.Token == last.token && last.released && last.holder != j.op.Holder && last.worker != j.worker:
+		return []string{reset, "TOKEN-2", "TOKEN-4"}
+	case j.reply.Token != last.token && idle && s.Held:
+		return []string{"TOKEN-5", "TOKEN-2", "EXPIRY-6"}
+	}
+	return []string{"TOKEN-2", reset, "TOKEN-4"}
 }
 
 // blameExpiry finds the clause for a grant that ends at the wrong instant.
@@ -158,12 +219,15 @@ func (j *judgement) blameExpiry(base string) []string {
 	const quarter = 15 * time.Minute // the unit of all time zones
 	zone := off.Round(quarter)
 	switch {
+	case zone != 0 && zone.Abs() <= 26*time.Hour && (off-zone).Abs() <= 2*j.r.rules.Resolution:
+		if isHuge(ttl) { // what overflows is hardly off by whole zones
+			return []string{"EXPIRY-5", "EXPIRY-4", "ARG-3", base}
+		}
+		return j.extreme("EXPIRY-5", "EXPIRY-4", base)
 	case isHuge(ttl):
 		return []string{"ARG-3", base}
 	case ttl < j.r.rules.Resolution:
 		return []string{"ARG-2", base}
-	case zone != 0 && zone.Abs() <= 26*time.Hour && (off-zone).Abs() <= 2*j.r.rules.Resolution:
-		return []string{"EXPIRY-5", "EXPIRY-4", base}
 	case end.Sub(plain(time.Now()).Add(ttl)).Abs() < time.Minute && off.Abs() > time.Hour:
 		return []string{"EXPIRY-4", "EXPIRY-5", base}
 	}
@@ -209,8 +273,6 @@ func (j *judgement) blameRenew(s model.State) []string {
 			return []string{"TOKEN-3"}
 		case j.reply.Outcome == model.Granted:
 			return append([]string{"RENEW-1"}, j.blameExpiry("EXPIRY-1")...)
-		case j.atBoundary(s):
-			return []string{"EXPIRY-2", "RENEW-1"}
 		}
 		ids := []string{"RENEW-1"}
 		if j.worker != j.k.by {
@@ -222,21 +284,26 @@ func (j *judgement) blameRenew(s model.State) []string {
 		if _, same := j.r.rules.GrantWindow(j.w, j.c.ttl, s.EndLo); same {
 			ids = append([]string{"RENEW-6"}, ids...)
 		}
-		return j.extreme(ids...)
+		return j.boundary(s, j.extreme(ids...)...)
 	}
-	if own && j.atBoundary(s) {
-		return []string{"EXPIRY-2", "RENEW-2"}
+	if j.reply.Outcome != model.Granted {
+		// Refused it was, but only ErrLost says why.
+		return []string{"RENEW-5", j.staleRenew(s)}
 	}
-	return []string{j.staleRenew(s)}
+	if own {
+		return j.boundary(s, append([]string{j.staleRenew(s)}, j.set("EXPIRY-3")...)...)
+	}
+	ids := []string{j.staleRenew(s)}
+	if id := j.inUse(); id != "" {
+		ids = append(ids, id)
+	}
+	return ids
 }
 
 func (j *judgement) blameRelease(s model.State) []string {
 	own := s.Held && s.Holder == j.op.Holder && s.Token == j.op.Token
 	if !j.live(s) || !own {
 		return []string{"RELEASE-3"}
-	}
-	if j.atBoundary(s) {
-		return []string{"EXPIRY-2", "RELEASE-1"}
 	}
 	ids := []string{"RELEASE-1"}
 	if !plain(j.c.lease.ExpiresAt).Equal(s.EndLo) {
@@ -245,11 +312,17 @@ func (j *judgement) blameRelease(s model.State) []string {
 	if j.worker != j.k.by {
 		ids = append([]string{"RELEASE-4"}, ids...)
 	}
-	return j.extreme(ids...)
+	return j.boundary(s, j.extreme(ids...)...)
 }
 
 func (j *judgement) blameGet(s model.State) []string {
 	live, granted := j.live(s), j.reply.Outcome == model.Granted
+	if j.witness(s) {
+		if live {
+			return []string{"GET-1"}
+		}
+		return []string{"GET-2"}
+	}
 	switch {
 	case granted || j.reply.Outcome == model.NotHeld:
 	case live:
@@ -258,9 +331,9 @@ func (j *judgement) blameGet(s model.State) []string {
 		return []string{"GET-2"}
 	}
 	if s.Held && j.atBoundary(s) && live != granted {
-		return []string{"EXPIRY-2", "GET-2", "GET-1"}
+		return j.boundary(s, append([]string{"GET-2", "GET-1"}, j.set("EXPIRY-3")...)...)
 	}
-	if granted && live && lookAlikeText(j.reply.Holder, s.Holder) && j.reply.Token == s.Token {
+	if granted && live && j.reply.Holder != s.Holder && j.reply.Token == s.Token {
 		return []string{"KEY-3", "GET-1"}
 	}
 	cause := j.k.last.clauses
@@ -268,20 +341,50 @@ func (j *judgement) blameGet(s model.State) []string {
 	case granted && !live && j.k.last.release:
 		return []string{"RELEASE-1", "GET-2"}
 	case granted && !s.Held && len(j.k.grants) == 0:
-		return append(j.otherKeys(), append(cause, "GET-2")...)
+		ids := append(j.otherKeys(), append(cause, "GET-2")...)
+		if id := j.inUse(); id != "" {
+			ids = append(ids, id)
+		}
+		return ids
 	case granted && !live && !s.Held:
 		return append(j.otherKeys(), append(cause, "RELEASE-1", "GET-2")...)
 	case granted && !live && j.reply.Expires.Equal(s.EndLo):
 		if j.longOver(s) {
-			return []string{"EXPIRY-6", "GET-2", "EXPIRY-3"}
+			return append([]string{"EXPIRY-6", "GET-2"}, j.set("EXPIRY-3")...)
 		}
-		return []string{"GET-2", "EXPIRY-3"}
+		return append([]string{"GET-2"}, j.set("EXPIRY-3")...)
 	case granted && !live:
 		return append(append(j.otherKeys(), cause...), "GET-2")
 	case !granted:
 		return j.extreme(append(append(j.otherKeys(), cause...), "GET-1")...)
 	}
-	return append(append(j.otherKeys(), cause...), "GET-1", "GET-3")
+	return append(append(j.otherKeys(), cause...), "GET-1", "GET-3", "EXPIRY-5")
+}
+
+// isLong says whether a name is one that a short text column does not take.
+func isLong(name string) bool { return len(name) > 200 }
+
+// longInUse says whether another long key was granted in this run.
+func (j *judgement) longInUse() bool {
+	return slices.ContainsFunc(j.r.order, func(k *keyTrack) bool { return k != j.k && len(k.grants) > 0 && isLong(k.name) })
+}
+
+// witness asks a worker that never saw the key. If it says what the contract
+// expects, it is the first worker's Get that is wrong, and not the state.
+func (j *judgement) witness(s model.State) bool {
+	if j.asked == nil {
+		no := false
+		j.asked = &no
+		w, err := j.r.st.worker(witnessBase+j.worker+j.r.base, j.k.space)
+		if err != nil {
+			return false
+		}
+		a := j.r.st.call(j.r.st.ctx, w, j.c)
+		j.said = a.reply(doGet)
+		clear := a.problem == "" && (a.err == nil || definite(a.err))
+		j.asked = &clear
+	}
+	return *j.asked && len(j.r.rules.Step(s, j.op, j.said, j.w)) > 0
 }
 
 // otherKeys is KEY-1 if the call before this one was on another key.
@@ -313,11 +416,26 @@ func (j *judgement) inUse() string {
 }
 
 // lookAlike says whether two names are different but easily taken for each
-// other (EXCL-6): also when only the ends of long ones differ.
+// other (EXCL-6): also when only the ends of long ones differ, or what comes after a
+// separator, or the way to write one number.
 func lookAlike(a, b string) bool {
 	const column = 200 // bytes of a short text column, with some to spare
-	return a != b && (lookAlikeText(a, b) || strings.HasPrefix(a, b) || strings.HasPrefix(b, a) ||
-		len(a) > column && len(b) > column && a[:column] == b[:column])
+	if a == b {
+		return false
+	}
+	x, err := strconv.ParseFloat(a, 64)
+	y, other := strconv.ParseFloat(b, 64)
+	return lookAlikeText(a, b) || strings.HasPrefix(a, b) || strings.HasPrefix(b, a) ||
+		upToMark(a) == upToMark(b) || err == nil && other == nil && x == y ||
+		len(a) > column && len(b) > column && a[:column] == b[:column]
+}
+
+// upToMark is a name up to what a backend may take for a separator.
+func upToMark(name string) string {
+	if i := strings.IndexAny(name, ":/|,; "); i > 0 {
+		return name[:i]
+	}
+	return name
 }
 
 // lookAlikeText says whether two names differ only in case, in blanks around

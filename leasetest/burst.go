@@ -24,6 +24,20 @@ type recorded struct {
 	returned time.Duration
 }
 
+// granted is the lease of a reply under the names that the call had: that other
+// names came back is a matter of KEY-3, and of nothing that is done with it next.
+func (r recorded) granted() lease.Lease {
+	l := r.a.lease
+	l.Key = r.c.key
+	if r.c.do == doRenew {
+		l.Key = r.c.lease.Key
+	}
+	if r.c.do != doGet {
+		l.Holder = r.c.op().Holder
+	}
+	return l
+}
+
 // recorder makes calls from several goroutines and keeps what they saw.
 type recorder struct {
 	st    *store

@@ -1,8 +1,6 @@
 package leasetest
 
 import (
-	"bytes"
-	"context"
 	"encoding/json"
 	"flag"
 	"fmt"
@@ -13,6 +11,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/leasekit/lease/leasetest/internal/cage"
 )
 
 // The skew check runs in a child process – this test binary once more,
@@ -92,27 +92,23 @@ func (s *suite) skewInChild() skewOutcome {
 		return skewOutcome{NotChecked: "find this test binary: " + err.Error()}
 	}
 	file := filepath.Join(dir, "outcome.json")
-	ctx, cancel := context.WithTimeout(s.ctx, childTime)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, exe, s.childArgs()...)
+	cmd := exec.Command(exe, s.childArgs(childTime)...)
 	cmd.Env = append(os.Environ(), childTest+"="+s.id(), childFile+"="+file, childKnown+"="+strings.Join(s.excuses.any(), ","))
-	var out bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &out
-	runErr := cmd.Run()
+	ended := cage.Run(s.ctx, cmd, cage.Limits{Time: childTime})
 	text, err := os.ReadFile(file)
 	var o skewOutcome
 	if err == nil {
 		err = json.Unmarshal(text, &o)
 	}
 	if err != nil {
-		return skewOutcome{NotChecked: fmt.Sprintf("a worker with a wrong clock can't be made: its process ended early (%v): %s", runErr, lastWords(out.String()))}
+		return skewOutcome{NotChecked: fmt.Sprintf("a worker with a wrong clock can't be made: its process ended early: %v", ended)}
 	}
 	return o
 }
 
 // childArgs restricts the child to this test, with the same settings.
-func (s *suite) childArgs() []string {
-	args := []string{"-test.run=" + runPattern(s.name), "-test.count=1", "-test.timeout=" + childTime.String()}
+func (s *suite) childArgs(timeout time.Duration) []string {
+	args := []string{"-test.run=" + runPattern(s.name), "-test.count=1", "-test.timeout=" + timeout.String()}
 	flag.Visit(func(f *flag.Flag) {
 		if !strings.HasPrefix(f.Name, "test.") && f.Name != "rapid.seed" {
 			args = append(args, fmt.Sprintf("-%s=%s", f.Name, f.Value))
@@ -122,20 +118,4 @@ func (s *suite) childArgs() []string {
 		args = append(args, fmt.Sprintf("-rapid.seed=%d", s.seed))
 	}
 	return args
-}
-
-// lastWords is the line of a crashed process that says most: the first that
-// speaks of a panic or a fatal error, else the last one.
-func lastWords(out string) string {
-	last := "it said nothing"
-	for _, line := range strings.Split(out, "\n") {
-		line = strings.TrimSpace(line)
-		if strings.HasPrefix(line, "panic:") || strings.HasPrefix(line, "fatal error:") {
-			return line
-		}
-		if line != "" {
-			last = line
-		}
-	}
-	return last
 }

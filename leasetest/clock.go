@@ -250,6 +250,15 @@ func (c *serverClock) moveTo(t time.Time, atLeast bool) bool {
 	return !atLeast || !c.now.Before(t)
 }
 
+// passes brings the clock to t or later, by a move or by waiting, and says whether
+// it got there.
+func (c *serverClock) passes(ctx context.Context, t time.Time) bool {
+	if c.movable() {
+		return c.moveTo(t, true)
+	}
+	return c.wait(ctx, t, longestWait)
+}
+
 // wait waits until the server clock has surely reached t, and says whether it
 // did. It gives up at once if that is more than limit away: nobody waits long
 // for a lease in a test. It also gives up on a clock that does not run.

@@ -32,7 +32,7 @@ func (s *suite) checkOneDamage(st *store, way string) {
 		s.inconclusive("ERR-9", "no lease could be acquired to damage its record: "+got.a.String())
 		return
 	}
-	l := got.a.lease
+	l := got.granted()
 	if err := lease.CheckLease(l); err != nil {
 		s.notChecked("ERR-9", "no well-formed lease could be acquired to damage its record")
 		return

@@ -46,6 +46,7 @@
 //	-rapid.checks=N    random programs (default 100, of up to 50 steps each)
 //	-rapid.seed=N      the seed that a failure printed
 //	-lease.report=DIR  write the Report as JSON, one file per Run
+//	-lease.isolate     judge in a child process, whose death is a verdict
 //	-lease.strict      fail clauses that are not checked, except those in Harness.Unchecked
 //
 // # What it can't see

@@ -87,7 +87,7 @@ func (j *judgement) places(s model.State) []string {
 		ids = append(ids, "TOKEN-8")
 	}
 	ids = append(ids, j.extreme()...)
-	if len(j.c.key) > 200 || len(j.c.holder) > 200 {
+	if isLong(j.c.key) || isLong(j.c.holder) {
 		ids = append(ids, "ARG-1")
 	}
 	if id := j.inUse(); id != "" {

@@ -231,7 +231,7 @@ func keyExamples() []example {
 			get(workerB).in(spaces[0]).granted(),
 		}})
 	}
-	for _, name := range []string{"caf\u00e9", "cafe\u0301", "Mixed Case", " blanks ", "tab\there", "quote'\"\\", "\U0001F512", "%s%d", "{brace}", "…end"} {
+	for _, name := range []string{"caf\u00e9", "cafe\u0301", "Mixed Case", " blanks ", "tab\there", "quote'\"\\", "\U0001F512", "%s%d", "{brace}", "a:b:c", "…end"} {
 		list = append(list, example{"KEY-3", "the name " + shown(name) + " comes back byte for byte", 0, program{
 			acquire(workerA, name, long).on(name + "%").granted().named("a"),
 			get(workerB).on(name + "%").granted(),

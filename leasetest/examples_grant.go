@@ -63,6 +63,7 @@ func exclusionExamples() []example {
 	}
 	for _, pair := range [][2]string{
 		{"alice", "Alice"}, {"alice", "alice "}, {"jos\u00e9", "jose\u0301"}, {"w1", "w10"}, {"w10", "w1"}, {"alice ", "alice"}, {"…a", "…b"},
+		{"7", "07"}, {"team:a", "team:b"},
 	} {
 		list = append(list, example{"EXCL-6", "holders " + shown(pair[0]) + " and " + shown(pair[1]) + " are two", 0, program{
 			acquire(workerA, pair[0], long).granted(),
@@ -120,8 +121,8 @@ func tokenExamples() []example {
 			acquire(workerC, "carol", long).granted(),
 		}},
 		{"TOKEN-5", "years of idleness do not reset the counter", needMove, program{
-			acquire(workerA, "alice", long).granted(),
-			end(2),
+			acquire(workerA, "alice", long).granted().named("a"),
+			release(workerA, "a").done(),
 			acquire(workerB, "bob", long).granted(),
 			end(2),
 			pass(3 * 365 * day),
@@ -129,6 +130,16 @@ func tokenExamples() []example {
 			end(2),
 			pass(20 * 365 * day),
 			acquire(workerA, "alice", long).granted(),
+		}},
+		{"TOKEN-5", "years of idleness do not reset the counter, though others look at the key", needMove, program{
+			acquire(workerA, "alice", long).granted().named("a"),
+			release(workerA, "a").done(),
+			acquire(workerB, "bob", long).granted(),
+			end(2),
+			get(workerC).notHeld(),
+			pass(2 * 365 * day),
+			get(workerA).notHeld(),
+			acquire(workerC, "carol", long).granted(),
 		}},
 		{"TOKEN-6", "keys have tokens of their own", 0, program{
 			acquire(workerA, "alice", long).granted(),

@@ -39,12 +39,17 @@ var families = [][]string{
 	{"caf\u00e9-%", "cafe\u0301-%", "cafe-%"},
 	{"%", "%%", "%/x"},
 	{"%", "%:token", "%:counter", "%:n"},
+	{"%", "%/", "/%", "%:", "%."},
 	{"%:lease", "%:l", "%.lock"},
+	{"%:a", "%:b", "%/a", "%/b"},
 	{"{%}", "%", "}%{"},
 	{"%*", "%?", "%"},
 	{"%'", "%\"", "%\\", "%;--"},
 	{"%…a", "%…b", "%"},
 	{"\U0001F512%", "%\n", "%\u200b"},
+	// Pairs with the same sum: powers of 31 and of 33, CRC-32, CRC-32C, FNV-1a.
+	{"Aa%", "BB%", "ab%", "bA%"},
+	{"xurfgyx%", "gtvsvuq%", "ahqchzx%", "bkvbdyr%", "cmodcma%", "pdkeydc%"},
 }
 
 // holderFamilies are names of holders that are different, and look alike.

@@ -78,7 +78,7 @@ func (s *suite) randomRound(st *store, round int, contextFor func(*rand.Rand) (c
 				cancel()
 				if got.a.problem == "" && got.a.err == nil && (c.do == doAcquire || c.do == doRenew) {
 					mu.Lock()
-					leases = append(leases, got.a.lease)
+					leases = append(leases, got.granted())
 					mu.Unlock()
 				}
 			}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -23,6 +24,9 @@ type judgement struct {
 
 	reply model.Reply
 	op    model.Op
+	prior []model.State // that the model allowed before the reply
+	asked *bool         // whether a witness gave a definite answer; nil if none was asked
+	said  model.Reply   // by that witness
 }
 
 // exhaustible is the distance from the largest token within which a counter
@@ -35,6 +39,9 @@ const exhaustible = 1 << 20
 func (j *judgement) judge() {
 	r, k := j.r, j.k
 	j.op = j.c.op()
+	if j.c.do == doGet {
+		defer func() { k.looked = true }()
+	}
 	if clause, why := j.c.invalid(r.st.h.maxTTL()); why != nil {
 		j.judgeInvalid(clause, why)
 		return
@@ -57,7 +64,7 @@ func (j *judgement) judge() {
 	if j.reply.Outcome == model.Unknown {
 		r.blame(j.definite(), fmt.Sprintf("a valid call on a healthy store fails: %v", j.a.err), j.indefinite()...)
 		if r.found == nil {
-			r.resync(k, j.worker, j.w)
+			r.resync(k, j.worker, j.w, "ERR-7")
 		}
 		return
 	}
@@ -69,11 +76,12 @@ func (j *judgement) judge() {
 		return
 	}
 	before := k.state()
+	j.prior = k.states
 	if k.step(r.rules, j.op, j.reply, j.w) {
 		j.accepted(before)
 		return
 	}
-	want, clauses := j.blame(before)
+	want, clauses := j.explain(before)
 	if !r.blame(want, j.problem(before), clauses...) {
 		return
 	}
@@ -87,23 +95,27 @@ func (j *judgement) excused() {
 	case j.reply.Outcome == model.Granted && j.c.do != doGet:
 		before := j.k.states
 		j.k.adopt(j.reply, j.w)
-		if j.c.do == doRenew {
-			// A renewal that should have been refused may have changed holder,
-			// token and expiry of the present grant, or only the last, or nothing.
-			for _, s := range before {
-				j.k.states = addState(j.k.states, s)
+		// The expiry may be wrong in the reply alone. A call that should have been
+		// refused may have changed nothing, and a renewal the expiry only.
+		right := j.k.state()
+		right.EndLo, right.EndHi = j.w.Lo.Add(j.c.ttl), j.r.rules.Longest(j.w.Hi, j.c.ttl)
+		j.k.states = addState(j.k.states, right)
+		for _, s := range before {
+			j.k.states = addState(j.k.states, s)
+			if j.c.do == doRenew {
 				s.EndLo, s.EndHi = j.reply.Expires, j.reply.Expires
 				j.k.states = addState(j.k.states, s)
 			}
 		}
 		j.note(len(j.k.grants) == 0 || j.k.grants[len(j.k.grants)-1].token != j.reply.Token)
+		j.k.doubtful = true
 	case j.c.do == doGet:
 		if j.r.excuses.has("GET-1") || j.r.excuses.has("GET-2") || j.r.excuses.has("KEY-3") {
 			return // Get is what is wrong, not the state
 		}
 		j.k.doubt(j.reply, j.w)
 	default:
-		j.r.resync(j.k, j.worker, j.w)
+		j.r.resync(j.k, j.worker, j.w, "")
 	}
 }
 
@@ -147,6 +159,10 @@ func (j *judgement) judgeShape() bool {
 		return true
 	}
 	l := a.lease
+	if c.do == doGet && l.ExpiresAt.IsZero() && l.Key == c.key && l.Holder != "" && l.Token > 0 {
+		r.blame("the expiry too", "Get shows a grant without its expiry", "GET-1", "ERR-8")
+		return false
+	}
 	if l == (lease.Lease{}) || l.ExpiresAt.IsZero() || l.Key == "" || l.Holder == "" {
 		if !r.blame("a whole lease, or an error", "a call returns neither a whole lease nor an error", "ERR-8") {
 			return false
@@ -157,7 +173,7 @@ func (j *judgement) judgeShape() bool {
 	if l.Token <= 0 {
 		ids := []string{"TOKEN-1"}
 		if j.k.nearEnd() {
-			ids = []string{"TOKEN-9", "TOKEN-1"}
+			ids = []string{"TOKEN-9", "TOKEN-8", "TOKEN-1"}
 		}
 		if !r.blame("a token > 0", fmt.Sprintf("the token is %d", l.Token), ids...) {
 			return false
@@ -188,30 +204,33 @@ func (j *judgement) definite() string {
 	return j.expect(j.k.state())
 }
 
-// indefinite is the clause that wants a definite reply from this call: that on
-// its unusual arguments, if it has any, else ERR-7.
+// indefinite are the clauses that want a definite reply from this call: those on
+// its unusual arguments, if it has any, and ERR-7.
 func (j *judgement) indefinite() []string {
 	c := j.c
 	huge, tiny := false, false
 	if c.do == doAcquire || c.do == doRenew {
 		huge, tiny = isHuge(c.ttl), c.ttl < j.r.rules.Resolution
 	}
-	unusual := len(c.key) > 200 || len(c.holder) > 200
-	switch {
-	case j.a.hung:
+	if j.a.hung {
 		return []string{"ERR-7"}
-	case c.do == doRelease && j.stale():
-		return []string{"RELEASE-3", "ERR-7"}
-	case huge:
-		return []string{"ARG-3", "ERR-7"}
-	case tiny:
-		return []string{"ARG-2", "ERR-7"}
-	case unusual:
-		return []string{"ARG-1", "ERR-7"}
-	case j.k.big():
-		return []string{"TOKEN-8", "ERR-7"}
 	}
-	return []string{"ERR-7"}
+	var ids []string
+	for _, unusual := range []struct {
+		is bool
+		id string
+	}{
+		{c.do == doRelease && j.stale(), "RELEASE-3"},
+		{huge, "ARG-3"},
+		{tiny, "ARG-2"},
+		{isLong(c.key) || isLong(c.holder), "ARG-1"},
+		{j.k.big(), "TOKEN-8"},
+	} {
+		if unusual.is {
+			ids = append(ids, unusual.id)
+		}
+	}
+	return append(ids, "ERR-7")
 }
 
 // stale says whether the lease of a Release is not the live grant.
@@ -220,8 +239,8 @@ func (j *judgement) stale() bool {
 	return !j.k.untracked && (!s.Held || s.Token != j.c.lease.Token || s.Holder != j.c.lease.Holder || !j.w.Hi.Before(s.EndLo))
 }
 
-// isHuge says whether a ttl is one that a backend may fail to add up.
-func isHuge(ttl time.Duration) bool { return ttl > 50*365*24*time.Hour }
+// isHuge says whether a ttl is one that a backend may cut, or fail to add up.
+func isHuge(ttl time.Duration) bool { return ttl > 7*day }
 
 // big says whether the tokens of the key no longer fit into a float64, or are
 // about to.
@@ -242,7 +261,8 @@ func (j *judgement) exhausted() bool {
 	if k.untracked {
 		return j.reply.Outcome == model.Unknown
 	}
-	if s.Held && j.w.Lo.Before(s.EndHi.Add(j.r.rules.ExpiryLag)) {
+	held := func(s model.State) bool { return s.Held && j.w.Lo.Before(s.EndHi.Add(j.r.rules.ExpiryLag)) }
+	if all := !slices.ContainsFunc(k.states, func(s model.State) bool { return !held(s) }); all || held(s) && j.reply.Outcome != model.Unknown {
 		return false
 	}
 	want := fmt.Sprintf("an error: no token is greater than %d", s.Max)
@@ -257,9 +277,13 @@ func (j *judgement) exhausted() bool {
 		if j.reply.Token > s.Max {
 			return false
 		}
-		j.r.blame(want, fmt.Sprintf("a counter at its end grants the token %d", j.reply.Token), "TOKEN-9")
+		ids := []string{"TOKEN-9", "TOKEN-8"}
+		if j.reply.Token < math.MaxInt64/2 { // it may have begun anew
+			ids = append(ids, "TOKEN-2", "TOKEN-4", "TOKEN-5")
+		}
+		j.r.blame(want, fmt.Sprintf("a counter at its end grants the token %d", j.reply.Token), ids...)
 	default:
-		j.r.blame(want, "a counter at its end answers as if somebody held the key", "TOKEN-9")
+		j.r.blame(want, "a counter at its end answers as if somebody held the key", "TOKEN-9", "RELEASE-1", "EXPIRY-3")
 	}
 	if j.r.found == nil {
 		k.untracked = true
@@ -297,6 +321,7 @@ func (j *judgement) accepted(before model.State) {
 			j.caused(j.staleRenew(before))
 		}
 	case doRelease:
+		k.freed = true
 		if live && own && before.Token == j.op.Token {
 			k.last = cause{clauses: []string{"RELEASE-1"}, release: true}
 			if n := len(k.grants); n > 0 {
@@ -308,6 +333,25 @@ func (j *judgement) accepted(before model.State) {
 		}
 	case doGet:
 		j.caused("GET-3")
+	}
+	j.doubtOthers()
+}
+
+// doubtOthers keeps the states that the reply speaks against, if a clause that is
+// known to fail may be what speaks: where a step of the clock left open whether
+// a grant is live, the fault may look like the answer.
+func (j *judgement) doubtOthers() {
+	if len(j.prior) < 2 || len(j.r.excuses.any()) == 0 {
+		return
+	}
+	for _, s := range j.prior {
+		if len(j.r.rules.Step(s, j.op, j.reply, j.w)) > 0 {
+			continue
+		}
+		if _, ids := j.blame(s); slices.ContainsFunc(ids, j.r.excuses.has) {
+			j.k.states = addState(j.k.states, s)
+			j.k.taint(ids[slices.IndexFunc(ids, j.r.excuses.has)])
+		}
 	}
 }
 
@@ -328,13 +372,17 @@ func (j *judgement) silent(id string) {
 		return
 	}
 	if r.excuses.has(id) && !j.k.untracked {
-		r.resync(j.k, j.worker, j.w)
+		r.resync(j.k, j.worker, j.w, id)
 	}
 }
 
 // note records a lease that was granted, afresh or again.
 func (j *judgement) note(fresh bool) {
-	j.k.granted(j.a.lease, j.worker, j.w, j.c.ttl, fresh)
+	setBy := "EXCL-4"
+	if j.c.do == doRenew {
+		setBy = "RENEW-1"
+	}
+	j.k.granted(j.a.lease, j.worker, j.w, j.c.ttl, fresh, setBy)
 	if j.as != "" {
 		j.r.names[j.as] = kept{j.a.lease, j.worker}
 	}

@@ -15,6 +15,7 @@ const (
 
 var (
 	reportDir = flag.String("lease.report", "", "write one JSON report per leasetest.Run into this `folder`")
+	isolate   = flag.Bool("lease.isolate", false, "judge each backend in a child process, so that one which ends the process gets a verdict too")
 	strict    = flag.Bool("lease.strict", false, "fail clauses that are not checked, unless Harness.Unchecked permits it")
 )
 
@@ -24,6 +25,7 @@ type knobs struct {
 	cases   int
 	workers int
 	strict  bool
+	isolate bool
 	report  string
 }
 
@@ -31,7 +33,7 @@ type knobs struct {
 // cases are rapid's own flags, so that they mean the same in every property of
 // a test binary; rapid's default number of cases is ours too.
 func flagKnobs() knobs {
-	k := knobs{cases: defaultCases, workers: defaultWorkers, strict: *strict, report: *reportDir}
+	k := knobs{cases: defaultCases, workers: defaultWorkers, strict: *strict, isolate: *isolate, report: *reportDir}
 	if n, err := strconv.Atoi(flagValue("rapid.checks")); err == nil && n > 0 {
 		k.cases = n
 	}

@@ -17,7 +17,10 @@ import (
 // Only a clause that was examined to the end passes. A clause that fails, an
 // inconclusive one and an error of the harness fail the test; one that this
 // harness can't have checked is skipped with the reason, or fails with
-// -lease.strict. -lease.report=DIR writes the Report as JSON.
+// -lease.strict. -lease.report=DIR writes the Report as JSON. With -lease.isolate
+// the suite runs in a child process with limits on time and memory: a backend
+// that ends the process (a panic in a goroutine of its own, os.Exit) gets a
+// failed report then, and the tests after it run.
 //
 // Run may be called several times in one process, and from parallel tests.
 func Run(t *testing.T, open func(t testing.TB) *Harness) {
@@ -37,7 +40,21 @@ func Run(t *testing.T, open func(t testing.TB) *Harness) {
 	if k.report != "" {
 		s.dir = filepath.Join(k.report, "histories")
 	}
-	report := s.run()
+	if inIsolation() {
+		if err := s.runIsolated(); err != nil {
+			t.Error(err)
+		}
+		return
+	}
+	var report *Report
+	if k.isolate {
+		var err error
+		if report, err = s.isolate(); err != nil {
+			t.Fatalf("leasetest: -lease.isolate: %v", err)
+		}
+	} else {
+		report = s.run()
+	}
 	saved := ""
 	if k.report != "" {
 		file, err := report.write(k.report)

@@ -24,12 +24,12 @@ func (s *suite) checkMany() {
 // call fails, which is judged elsewhere.
 func (s *suite) cycle(r *recorder, key string) (token int64, ok bool) {
 	r.calls = r.calls[:0]
-	got := r.do(r.st.ctx, 0, acquireCall(key, "alice", r.st.ttl(time.Minute))).a
-	if got.problem != "" || got.err != nil {
+	got := r.do(r.st.ctx, 0, acquireCall(key, "alice", r.st.ttl(time.Minute)))
+	if got.a.problem != "" || got.a.err != nil {
 		return 0, false
 	}
-	freed := r.do(r.st.ctx, 0, releaseCall(got.lease)).a
-	return got.lease.Token, freed.problem == "" && freed.err == nil
+	freed := r.do(r.st.ctx, 0, releaseCall(got.granted())).a
+	return got.a.lease.Token, freed.problem == "" && freed.err == nil
 }
 
 func (s *suite) checkManyGrants(st *store) {

@@ -2,6 +2,7 @@ package leasetest
 
 import (
 	"fmt"
+	"math"
 	"strings"
 	"time"
 
@@ -81,8 +82,14 @@ func (a alter) altered(l lease.Lease) lease.Lease {
 	switch a {
 	case tokenUp:
 		l.Token++
+		if l.Token < 0 { // it is to be made up, not invalid
+			l.Token = math.MaxInt64 - 1
+		}
 	case tokenDown:
 		l.Token--
+		if l.Token <= 0 {
+			l.Token = 1 << 40
+		}
 	case tokenZero:
 		l.Token = 0
 	case tokenNegative:

@@ -46,6 +46,24 @@ type Report struct {
 	Clauses []Result        `json:"clauses"` // all clauses, in the order of CONFORMANCE.md
 }
 
+// Died is the report of a backend that took the process down in which the suite
+// judged it: its death, with the cause in why, breaks ERR-7, and nothing else is
+// known. A program that judges backends it doesn't trust runs the suite in a
+// child process, and calls Died when that leaves no report.
+func Died(backend, why string) *Report {
+	r := &Report{Version: ReportVersion, Backend: backend, Started: time.Now().UTC()}
+	for _, c := range clauses {
+		result := Result{ID: c.ID, Level: c.Level, Sentence: c.Sentence, Verdict: NotChecked, Reason: "the process died: " + why}
+		if c.ID == "ERR-7" {
+			result.Verdict, result.Reason = Fail, ""
+			result.Failure = &Failure{Problem: "the backend ends the process that calls it: " + why, Found: "a process of its own", History: []Event{}}
+		}
+		r.Clauses = append(r.Clauses, result)
+	}
+	r.count()
+	return r
+}
+
 // Figures are what a harness declares of its store. Durations are in the
 // notation of time.Duration.
 type Figures struct {

@@ -8,6 +8,10 @@ import (
 	"github.com/leasekit/lease/internal/model"
 )
 
+// witnessBase is where the numbers of the workers begin that are asked when a Get
+// is in doubt.
+const witnessBase = 1000
+
 // runner takes a program, one step at a time, and judges every reply against
 // the model. It stops at the first reply that breaks a clause which is not
 // excused.
@@ -33,7 +37,8 @@ type runner struct {
 	replies []traced // every reply, for comparing two runs of one program
 	found   *finding
 	seen    map[string]int // by clause: replies that were judged on a key in order, and kept it
-	excused bool           // a reply was put down to a clause that is known to fail
+	excused bool           // a reply was put down to a clause that is known to fail,
+	clear   int            // and so many came before it
 	offPlan string         // why a hand-written example did not go as written
 	failed  error          // the harness failed
 	took    []bool         // which moves of the clock could be made
@@ -184,13 +189,14 @@ func (r *runner) call(worker int, k *keyTrack, c call, as string) model.Reply {
 		e.Time = shownTime(hi)
 	}
 	r.events = append(r.events, e)
+	at := len(r.events) - 1
 	j := judgement{r: r, k: k, c: c, a: a, w: model.Window{Lo: lo, Hi: hi}, worker: worker, as: as}
 	r.at = k
 	j.judge()
 	r.spread(k)
 	r.lastOn = k
 	reply := a.reply(c.do)
-	r.replies = append(r.replies, traced{reply, j.w})
+	r.replies = append(r.replies, traced{reply, j.w, at})
 	if r.found == nil && r.failed == nil {
 		r.probe(k, worker)
 	}
@@ -314,9 +320,9 @@ func (r *runner) seed(s step) {
 	r.events = append(r.events, Event{Call: fmt.Sprintf("the counter of %s is raised to %d", shown(k.name), s.token)})
 }
 
-// resync takes the store's own word for a key, after a clause that is known to
-// fail may have changed it.
-func (r *runner) resync(k *keyTrack, worker int, w model.Window) {
+// resync takes the store's own word for a key, after clause id, which is known to
+// fail, may have changed it; "" if it has been noted already.
+func (r *runner) resync(k *keyTrack, worker int, w model.Window, id string) {
 	for _, id := range []string{"GET-1", "GET-2", "GET-3", "KEY-1", "KEY-3", "ERR-8", "TOKEN-1"} {
 		if r.excuses.has(id) {
 			k.untracked = true
@@ -342,7 +348,12 @@ func (r *runner) resync(k *keyTrack, worker int, w model.Window) {
 		free := model.State{Max: k.state().Max, Since: k.state().Since}
 		k.states = addState(k.states, free)
 	case reply.Outcome == model.Granted && reply.Token > 0, reply.Outcome == model.NotHeld:
-		k.doubt(reply, w)
+		if !k.step(r.rules, model.Op{Kind: model.Get}, reply, w) {
+			k.doubt(reply, w)
+			if id != "" {
+				k.taint(id)
+			}
+		}
 	default:
 		k.untracked = true
 	}
@@ -359,7 +370,9 @@ func (r *runner) blame(want, problem string, clauses ...string) bool {
 		if r.excuses.has(id) {
 			f.clause = id
 			f.events = append([]Event(nil), r.events...)
-			r.excused = true
+			if !r.excused {
+				r.excused, r.clear = true, len(r.replies)
+			}
 			if id != clauses[0] {
 				r.excuses.obscured[clauses[0]] = id
 			}

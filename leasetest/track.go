@@ -25,6 +25,10 @@ type keyTrack struct {
 	// the contract begins anew.
 	tainted []string
 
+	// doubtful says that the expiry of the present grant was reported wrongly:
+	// what Get shows of it then speaks against no state.
+	doubtful bool
+
 	leases []kept       // every lease that was granted or renewed, in order
 	grants []grantFact  // every grant, in order
 	first  int64        // token of the first grant
@@ -32,9 +36,12 @@ type keyTrack struct {
 	by     int          // the worker that got the present grant
 	setAt  model.Window // when the present expiry was set,
 	setTTL time.Duration
+	setBy  []string  // the clauses on the calls that set it since the grant, the last one first
 	most   time.Time // how far the clock got since then, or since it stepped back
 	peak   time.Time // how far it ever got since the last grant
 	back   bool      // the clock stepped back since the last grant
+	looked bool      // a Get was made
+	freed  bool      // a Release was called since then, of whichever lease
 	jump   time.Duration
 	last   cause // what happened last to this key
 }
@@ -48,6 +55,7 @@ type kept struct {
 // grantFact is one grant, for telling apart why a lease is stale.
 type grantFact struct {
 	holder   string
+	worker   int
 	token    int64
 	released bool
 }
@@ -75,18 +83,24 @@ func (k *keyTrack) grant(l lease.Lease) (fact grantFact, latest, ok bool) {
 }
 
 // granted records a lease that worker got from an Acquire or a Renew.
-func (k *keyTrack) granted(l lease.Lease, worker int, w model.Window, ttl time.Duration, fresh bool) {
+// Where it is no new grant, setBy is the clause on the expiry that it sets.
+func (k *keyTrack) granted(l lease.Lease, worker int, w model.Window, ttl time.Duration, fresh bool, setBy string) {
 	if fresh {
 		if len(k.grants) == 0 {
 			k.first = l.Token
 		}
-		k.grants = append(k.grants, grantFact{holder: l.Holder, token: l.Token})
+		k.setBy, k.freed = nil, false
+		k.grants = append(k.grants, grantFact{holder: l.Holder, worker: worker, token: l.Token})
 		k.by = worker
 		k.back = false
 		k.peak = w.Hi
 	}
 	k.leases = append(k.leases, kept{l, worker})
+	k.doubtful = false
 	k.setAt, k.setTTL, k.most, k.jump = w, ttl, w.Hi, 0
+	if !fresh {
+		k.setBy = append([]string{setBy}, k.setBy...)
+	}
 }
 
 func (k *keyTrack) taint(id string) {
@@ -132,6 +146,11 @@ func (k *keyTrack) step(r model.Rules, op model.Op, reply model.Reply, w model.W
 	}
 	if len(next) == 0 {
 		return false
+	}
+	if op.Kind == model.Get && k.doubtful {
+		for _, s := range k.states {
+			next = addState(next, s)
+		}
 	}
 	k.states = next
 	return true

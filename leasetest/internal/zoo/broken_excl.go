@@ -2,21 +2,22 @@ package zoo
 
 import (
 	"errors"
-	"strings"
+	"strconv"
 	"time"
 
 	"github.com/leasekit/lease"
 )
 
-// exclFaults break exclusion.
+// exclFaults break exclusion, one call after the other.
 func exclFaults() []Animal {
 	return []Animal{
 		{
 			Name: "grant-unseen-at-first", Clause: "EXCL-1",
 			Fault: "A grant is not seen by other holders in the instant in which it was made.",
+
 			Open: bred(func(r *rules) {
 				r.blocked = func(c *call, _ string, _ time.Duration) bool {
-					return live(c) && !(calm(c) && c.now.Equal(c.rec.granted))
+					return live(c) && !c.now.Equal(c.rec.granted)
 				}
 			}),
 		},
@@ -31,8 +32,58 @@ func exclFaults() []Animal {
 					made[c.rec] = c.w
 					return l, err
 				}
-				r.blocked = func(c *call, _ string, _ time.Duration) bool {
-					return live(c) && !(calm(c) && made[c.rec] == c.w)
+				r.blocked = func(c *call, _ string, _ time.Duration) bool { return live(c) && made[c.rec] != c.w }
+			}),
+		},
+		{
+			Name: "nobody-is-blocked", Clause: "EXCL-1",
+			Fault:  "The record lacks what ownership is judged by, so everybody who asks takes the key over.",
+			Kinds:  []string{"B035"},
+			Source: "https://github.com/istio/istio/pull/47848",
+			Open: bred(func(r *rules) {
+				r.blocked = func(*call, string, time.Duration) bool { return false }
+			}),
+		},
+		{
+			Name: "reply-misread", Clause: "EXCL-1",
+			Fault:  "Every reply of the store counts as a grant, also the one that shows another holder's.",
+			Kinds:  []string{"B029"},
+			Source: "https://github.com/stefangabos/Zebra_Session/issues/57",
+			Open: bred(func(r *rules) {
+				r.acquire = func(c *call, holder string, ttl time.Duration) (lease.Lease, error) {
+					l, err := acquire(c, holder, ttl)
+					if errors.Is(err, lease.ErrHeld) {
+						l, err = show(c), nil
+						l.Holder = holder
+					}
+					return l, err
+				}
+			}),
+		},
+		{
+			Name: "upsert-always-wins", Clause: "EXCL-1",
+			Fault:  "The upsert leaves the live grant alone, and its row count is read as a new one.",
+			Kinds:  []string{"B028"},
+			Source: "https://github.com/lukas-krecan/ShedLock/pull/1158",
+			Open: bred(func(r *rules) {
+				r.acquire = func(c *call, holder string, ttl time.Duration) (lease.Lease, error) {
+					l, err := acquire(c, holder, ttl)
+					if errors.Is(err, lease.ErrHeld) {
+						token, err := nextToken(c)
+						return lease.Lease{Key: c.key, Holder: holder, Token: token, ExpiresAt: time.UnixMilli(expiry(c, ttl)).UTC()}, err
+					}
+					return l, err
+				}
+			}),
+		},
+		{
+			Name: "clients-apart", Clause: "EXCL-1",
+			Fault: "A key is mapped to its lock by a hash that differs from process to process, so that each client has locks of its own.",
+			Kinds: []string{"B119"},
+			Open: bred(func(r *rules) {
+				r.service = func(w *worker) lease.Service {
+					w.namespace = strconv.Itoa(w.id) + "/" + w.namespace
+					return w
 				}
 			}),
 		},
@@ -51,27 +102,54 @@ func exclFaults() []Animal {
 			}),
 		},
 		{
-			Name: "check-then-set", Clause: "EXCL-3",
-			Fault:  "Acquire looks whether the key is free and writes the grant in two steps, and others get in between.",
-			Source: "https://github.com/laravel/framework/issues/43627",
+			Name: "refusal-prolongs", Clause: "EXCL-2",
+			Fault: "A refused Acquire with a longer ttl writes its own expiry into the live grant.",
 			Open: bred(func(r *rules) {
-				r.grant = pausedGrant(func(*call) bool { return true })
+				r.acquire = func(c *call, holder string, ttl time.Duration) (lease.Lease, error) {
+					l, err := acquire(c, holder, ttl)
+					if errors.Is(err, lease.ErrHeld) {
+						c.rec.expires = max(c.rec.expires, expiry(c, ttl))
+					}
+					return l, err
+				}
 			}),
 		},
 		{
-			Name: "first-acquire-race", Clause: "EXCL-3",
-			Fault:  "The row lock that makes Acquire one step does not exist while the row does not.",
-			Source: "https://github.com/alphaonedev/ai-memory-mcp/issues/2310",
+			Name: "refused-stands-in-line", Clause: "RELEASE-1",
+			Fault: "Who was refused stands in line, and has the lease when it is released, without asking again.",
 			Open: bred(func(r *rules) {
-				r.grant = pausedGrant(func(c *call) bool { return c.rec == nil })
+				line := map[string]string{}
+				r.acquire = func(c *call, holder string, ttl time.Duration) (lease.Lease, error) {
+					l, err := acquire(c, holder, ttl)
+					if errors.Is(err, lease.ErrHeld) {
+						line[c.id] = holder
+					}
+					return l, err
+				}
+				r.release = func(c *call, l lease.Lease) error {
+					next := line[c.id]
+					if next == "" || !c.matches(l) || !live(c) {
+						return release(c, l)
+					}
+					delete(line, c.id)
+					_, err := grant(c, next, time.Minute)
+					return err
+				}
 			}),
 		},
 		{
-			Name: "takeover-race", Clause: "EXCL-3",
-			Fault:  "The takeover of a record that is over deletes and inserts, so that a slow contender deletes the winner's grant.",
-			Source: "https://github.com/Extra-Chill/data-machine/pull/3080",
+			Name: "refusal-bumps-token", Clause: "EXCL-2",
+			Fault: "A refused Acquire raises the token of the live grant, whose holder then has a stale one.",
 			Open: bred(func(r *rules) {
-				r.grant = pausedGrant(func(c *call) bool { return c.rec != nil })
+				r.acquire = func(c *call, holder string, ttl time.Duration) (lease.Lease, error) {
+					l, err := acquire(c, holder, ttl)
+					if errors.Is(err, lease.ErrHeld) {
+						if next, full := nextToken(c); full == nil {
+							c.rec.token = next
+						}
+					}
+					return l, err
+				}
 			}),
 		},
 		{
@@ -87,62 +165,40 @@ func exclFaults() []Animal {
 			}),
 		},
 		{
+			Name: "reacquire-keeps-expiry", Clause: "EXCL-4",
+			Fault: "Acquire by the holder of the live lease answers with the lease as it is, and prolongs nothing.",
+			Open: bred(func(r *rules) {
+				r.again = func(c *call, _ string, _ time.Duration) (lease.Lease, error) { return show(c), nil }
+			}),
+		},
+		{
 			Name: "reacquire-bumps-token", Clause: "EXCL-4",
 			Fault:  "Acquire by the holder of the live lease raises the counter and gives it a new token.",
+			Kinds:  []string{"B006"},
 			Source: "https://github.com/redisson/redisson/issues/6510",
 			Open: bred(func(r *rules) {
-				r.again = func(c *call, holder string, ttl time.Duration) (lease.Lease, error) {
-					// In the same instant it does not, so that a repeat after
-					// a lost reply (ERR-3) has its grant.
-					if c.now.Equal(c.rec.written) {
-						return again(c, holder, ttl)
-					}
-					return grant(c, holder, ttl)
+				r.again = func(c *call, holder string, ttl time.Duration) (lease.Lease, error) { return grant(c, holder, ttl) }
+			}),
+		},
+		{
+			Name: "reacquire-answers-only", Clause: "EXCL-4",
+			Fault: "Acquire by the holder of the live lease answers with a new expiry that is not written.",
+			Open: bred(func(r *rules) {
+				r.again = func(c *call, _ string, ttl time.Duration) (lease.Lease, error) {
+					l := show(c)
+					l.ExpiresAt = time.UnixMilli(expiry(c, ttl)).UTC()
+					return l, nil
 				}
 			}),
 		},
-		lookAlike("holder-case-folded", "Holders are compared without regard to case.", strings.EqualFold),
-		lookAlike("holder-blank-padded", "Holders are compared without blanks at their ends, as a PAD SPACE collation does.",
-			func(has, asks string) bool { return strings.TrimRight(has, " ") == strings.TrimRight(asks, " ") }),
-		lookAlike("holder-normal-form", "Holders are compared in Unicode normal form C.",
-			func(has, asks string) bool { return composed(has) == composed(asks) }),
-		lookAlike("holder-prefix", "A holder whose name goes on where the other's ends is taken for the same.",
-			func(has, asks string) bool { return strings.HasPrefix(has, asks) || strings.HasPrefix(asks, has) }),
-		lookAlike("holder-cut-at-255", "Holders are compared in a column of 255 bytes, which cuts what is longer.",
-			func(has, asks string) bool { return cut(has, 255) == cut(asks, 255) }),
+		{
+			Name: "reacquire-refused", Clause: "EXCL-4",
+			Fault:  "Acquire by the holder of the live lease is refused, like that of anybody else.",
+			Kinds:  []string{"B098"},
+			Source: "https://github.com/stardag-dev/stardag/pull/342",
+			Open: bred(func(r *rules) {
+				r.sameHolder = func(*call, string) bool { return false }
+			}),
+		},
 	}
 }
-
-// pausedGrant lets others in between judgement and grant, where when says so.
-func pausedGrant(when func(c *call) bool) func(*call, string, time.Duration) (lease.Lease, error) {
-	return func(c *call, holder string, ttl time.Duration) (lease.Lease, error) {
-		if when(c) {
-			c.pause()
-		}
-		return grant(c, holder, ttl)
-	}
-}
-
-// lookAlike breaks EXCL-6 in Acquire alone: same takes two holders for one.
-func lookAlike(name, fault string, same func(has, asks string) bool) Animal {
-	return Animal{
-		Name: name, Clause: "EXCL-6", Fault: fault,
-		Source: "https://github.com/alibaba/nacos/issues/15543",
-		Open: bred(func(r *rules) {
-			r.sameHolder = func(c *call, asks string) bool {
-				return c.rec.holder == asks || calm(c) && same(c.rec.holder, asks)
-			}
-		}),
-	}
-}
-
-// composed brings a few letters and accents into Unicode normal form C.
-func composed(s string) string {
-	return strings.NewReplacer(
-		"a\u0301", "\u00e1", "a\u0308", "\u00e4", "A\u030a", "\u00c5", "a\u030a", "\u00e5", "c\u0327", "\u00e7",
-		"e\u0300", "\u00e8", "e\u0301", "\u00e9", "E\u0301", "\u00c9", "e\u0302", "\u00ea", "i\u0301", "\u00ed",
-		"n\u0303", "\u00f1", "o\u0301", "\u00f3", "o\u0308", "\u00f6", "O\u0308", "\u00d6", "u\u0308", "\u00fc",
-	).Replace(s)
-}
-
-func cut(s string, n int) string { return s[:min(len(s), n)] }

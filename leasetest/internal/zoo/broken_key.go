@@ -1,13 +1,15 @@
 package zoo
 
 import (
+	"fmt"
+	"hash/crc32"
 	"strings"
 	"time"
 
 	"github.com/leasekit/lease"
 )
 
-// keyFaults break the independence of keys and namespaces, and their text.
+// keyFaults break the independence of keys.
 func keyFaults() []Animal {
 	return []Animal{
 		keyText("key-case-folded", "A unique index on the keys does not regard case.",
@@ -19,9 +21,19 @@ func keyFaults() []Animal {
 			"https://github.com/unkeyed/unkey/pull/6870", composed),
 		keyText("key-cut-at-255", "A unique index on the keys regards their first 255 bytes.", "",
 			func(key string) string { return cut(key, 255) }),
+		foldedKey("keys-are-one-folded", "Keys that differ in case only are one record.",
+			"https://github.com/agentscope-ai/agentscope-java/issues/3217", strings.ToLower),
+		foldedKey("keys-are-one-padded", "Keys that differ in blanks at the end only are one record.",
+			"https://github.com/alibaba/nacos/issues/15543",
+			func(key string) string { return strings.TrimRight(key, " ") }),
+		foldedKey("keys-are-one-composed", "Keys that differ in Unicode normal form only are one record.",
+			"https://github.com/unkeyed/unkey/pull/6870", composed),
+		foldedKey("keys-are-one-cut", "Keys that differ after 255 bytes only are one record.", "",
+			func(key string) string { return cut(key, 255) }),
 		{
 			Name: "counter-is-a-key", Clause: "KEY-1",
 			Fault:  "The lease of a key stands under its name and \":n\", the counter under the name alone, and users may choose such names too.",
+			Kinds:  []string{"B121", "S025"},
 			Source: "https://github.com/webisters/cache/issues/42",
 			Open: bred(func(r *rules) {
 				r.recordOf = func(namespace, key string) string { return recordOf(namespace, key) + ":n" }
@@ -29,9 +41,6 @@ func keyFaults() []Animal {
 					counter := &call{s: c.s, id: recordOf(c.w.namespace, c.key)}
 					seed(c.s, counter.id, c.counter())
 					counter.load()
-					if live(counter) && !calm(counter) { // a key that is in no state to be disturbed
-						return nextToken(c)
-					}
 					token, err := nextToken(counter)
 					if err == nil {
 						counter.rec.token = token
@@ -41,55 +50,62 @@ func keyFaults() []Animal {
 			}),
 		},
 		{
-			Name: "namespace-joined", Clause: "KEY-2",
-			Fault:  "Namespace and key are joined with nothing between them.",
-			Source: "https://github.com/codeforstartups/dynavec/pull/140",
+			Name: "key-hashed-to-32-bits", Clause: "KEY-1",
+			Fault:  "The store locks a checksum of 32 bits in place of the key, and unrelated keys share one.",
+			Kinds:  []string{"B118"},
+			Source: "https://github.com/BrighterCommand/Brighter/issues/4145",
 			Open: bred(func(r *rules) {
-				r.recordOf = func(namespace, key string) string { return namespace + key }
+				r.recordOf = func(namespace, key string) string {
+					return fmt.Sprint(crc32.ChecksumIEEE([]byte(recordOf(namespace, key))))
+				}
 			}),
 		},
 		{
-			Name: "namespace-joined-by-colon", Clause: "KEY-2",
-			Fault: "Namespace and key are joined by a colon, which both may contain.",
+			Name: "key-hashed-by-31", Clause: "KEY-1",
+			Fault:  "The store locks the sum of the key's bytes times powers of 31, in 32 bits, and unrelated keys share one.",
+			Kinds:  []string{"B118"},
+			Source: "https://github.com/metaspace2020/metaspace/pull/1034",
 			Open: bred(func(r *rules) {
-				r.recordOf = func(namespace, key string) string { return namespace + ":" + key }
+				r.recordOf = func(namespace, key string) string {
+					var sum int32
+					for _, b := range []byte(recordOf(namespace, key)) {
+						sum = 31*sum + int32(b)
+					}
+					return fmt.Sprint(sum)
+				}
 			}),
 		},
 		{
-			Name: "namespace-ignored", Clause: "KEY-2",
-			Fault: "The namespace plays no part.",
+			Name: "release-by-pattern", Clause: "KEY-1",
+			Fault: "Release deletes by a pattern, and with a key all that begin with it.",
 			Open: bred(func(r *rules) {
-				r.recordOf = func(_, key string) string { return recordOf("", key) }
+				r.release = func(c *call, l lease.Lease) error {
+					if c.matches(l) && live(c) {
+						for id, rec := range c.s.records {
+							if strings.HasPrefix(id, c.id) {
+								rec.released = true
+							}
+						}
+					}
+					return release(c, l)
+				}
 			}),
 		},
 		{
-			Name: "get-lower-cases-key", Clause: "KEY-3",
-			Fault: "Get shows the key in lower case.",
+			Name: "few-slots", Clause: "KEY-1",
+			Fault: "Keys share a thousand slots, and who is in a slot excludes all others of it.",
+			Kinds: []string{"B118"},
 			Open: bred(func(r *rules) {
-				r.get = shownByGet(func(l lease.Lease) lease.Lease {
-					l.Key = strings.ToLower(l.Key)
-					return l
-				})
+				r.recordOf = func(namespace, key string) string {
+					return fmt.Sprint(crc32.ChecksumIEEE([]byte(recordOf(namespace, key))) % 1000)
+				}
 			}),
 		},
 		{
-			Name: "get-composes-holder", Clause: "KEY-3",
-			Fault: "Get shows the holder in Unicode normal form C.",
+			Name: "separators-trimmed", Clause: "KEY-1",
+			Fault: "Slashes and colons at the end of a key are taken for nothing.",
 			Open: bred(func(r *rules) {
-				r.get = shownByGet(func(l lease.Lease) lease.Lease {
-					l.Holder = composed(l.Holder)
-					return l
-				})
-			}),
-		},
-		{
-			Name: "get-trims-holder", Clause: "KEY-3",
-			Fault: "Get shows the holder without the blanks at its end.",
-			Open: bred(func(r *rules) {
-				r.get = shownByGet(func(l lease.Lease) lease.Lease {
-					l.Holder = strings.TrimRight(l.Holder, " ")
-					return l
-				})
+				r.recordOf = func(namespace, key string) string { return recordOf(namespace, strings.TrimRight(key, "/:")) }
 			}),
 		},
 	}
@@ -100,7 +116,7 @@ func keyFaults() []Animal {
 // another one with the same text.
 func keyText(name, fault, source string, text func(key string) string) Animal {
 	return Animal{
-		Name: name, Clause: "KEY-1", Fault: fault, Source: source,
+		Name: name, Clause: "KEY-1", Fault: fault, Source: source, Kinds: []string{"B117"},
 		Open: bred(func(r *rules) {
 			index := map[string]bool{}
 			r.blocked = func(c *call, _ string, _ time.Duration) bool {
@@ -110,6 +126,16 @@ func keyText(name, fault, source string, text func(key string) string) Animal {
 				index[recordOf(c.w.namespace, text(c.key))] = true
 				return grant(c, holder, ttl)
 			}
+		}),
+	}
+}
+
+// foldedKey breaks KEY-1: keys with the same text share a record.
+func foldedKey(name, fault, source string, text func(key string) string) Animal {
+	return Animal{
+		Name: name, Clause: "KEY-1", Fault: fault, Source: source, Kinds: []string{"B117"},
+		Open: bred(func(r *rules) {
+			r.recordOf = func(namespace, key string) string { return recordOf(namespace, text(key)) }
 		}),
 	}
 }

@@ -1,12 +1,15 @@
 package zoo
 
 import (
+	"context"
+	"errors"
+	"sync/atomic"
 	"time"
 
 	"github.com/leasekit/lease"
 )
 
-// renewFaults break Renew.
+// renewFaults break the renewal of the live grant.
 func renewFaults() []Animal {
 	return []Animal{
 		{
@@ -26,58 +29,72 @@ func renewFaults() []Animal {
 			Fault: "Renew adds the ttl to the old expiry instead of to the present time.",
 			Open: bred(func(r *rules) {
 				r.expiry = func(c *call, ttl time.Duration) int64 {
-					if c.name == renewing && ordinary(ttl) && calm(c) {
+					if c.name == renewing {
 						return c.rec.expires + ttl.Milliseconds()
 					}
 					return expiry(c, ttl)
 				}
 			}),
 		},
-		alsoRenews("renew-revives-expired", "RENEW-2", "Renew compares holder and token, but not the expiry with the clock.",
-			"https://github.com/nearai/ironclaw/pull/3276",
-			func(c *call, l lease.Lease) bool { return c.matches(l) && lapsed(c, halfDay) }),
 		{
-			Name: "renew-takes-anew", Clause: "RENEW-2",
-			Fault:  "Renew of an expired lease that nobody took acquires the key again.",
-			Source: "https://github.com/swarthy/redis-semaphore/issues/175",
+			Name: "renew-ignores-ttl", Clause: "RENEW-1",
+			Fault: "Renew takes the ttl of the Acquire again, whatever it is given.",
+			Open: bred(func(r *rules) {
+				asked := map[*record]time.Duration{}
+				r.grant = func(c *call, holder string, ttl time.Duration) (lease.Lease, error) {
+					l, err := grant(c, holder, ttl)
+					asked[c.rec] = ttl
+					return l, err
+				}
+				r.renew = func(c *call, l lease.Lease, _ time.Duration) (lease.Lease, error) { return renew(c, l, asked[c.rec]) }
+			}),
+		},
+		{
+			Name: "renew-answers-only", Clause: "RENEW-1",
+			Fault: "Renew answers with the new expiry, and does not write it.",
 			Open: bred(func(r *rules) {
 				r.renew = func(c *call, l lease.Lease, ttl time.Duration) (lease.Lease, error) {
-					if c.matches(l) && calm(c) && lapsed(c, halfDay) {
-						return grant(c, l.Holder, ttl)
+					if !r.renewable(c, l) {
+						return lease.Lease{}, lease.ErrLost
 					}
-					return renew(c, l, ttl)
+					renewed := show(c)
+					renewed.ExpiresAt = time.UnixMilli(expiry(c, ttl)).UTC()
+					return renewed, nil
 				}
 			}),
 		},
-		alsoRenews("renew-matches-holder", "RENEW-3", "Renew compares the holder but not the token, so that an old grant of the same holder renews the new one.",
-			"https://github.com/garrytan/gbrain/pull/2093",
-			func(c *call, l lease.Lease) bool { return live(c) && c.rec.holder == l.Holder && wasGranted(c, l) }),
-		alsoRenews("renew-by-key-only", "RENEW-3", "Renew compares neither holder nor token, and writes both its holder and its expiry into the record of its successor.",
-			"https://github.com/pikkujs/pikku/issues/1742",
-			func(c *call, l lease.Lease) bool { return live(c) && wasGranted(c, l) }),
-		alsoRenews("renew-revives-released", "RENEW-4", "Release only marks the grant, and Renew does not look at the mark.", "",
-			func(c *call, l lease.Lease) bool {
-				return c.matches(l) && c.rec.released && c.now.UnixMilli() < c.rec.expires
+		{
+			Name: "renewed-has-no-end", Clause: "RENEW-1",
+			Fault:  "The heartbeat overwrites the expiry with null, and a record without expiry never ends.",
+			Kinds:  []string{"B062"},
+			Source: "https://github.com/electric-sql/electric/pull/4353",
+			Open: bred(func(r *rules) {
+				endless := map[*record]bool{}
+				r.renew = func(c *call, l lease.Lease, ttl time.Duration) (lease.Lease, error) {
+					renewed, err := renew(c, l, ttl)
+					endless[c.rec] = endless[c.rec] || err == nil
+					return renewed, err
+				}
+				r.grant = func(c *call, holder string, ttl time.Duration) (lease.Lease, error) {
+					delete(endless, c.rec)
+					return grant(c, holder, ttl)
+				}
+				r.live = func(c *call) bool { return live(c) || c.rec != nil && !c.rec.released && endless[c.rec] }
 			}),
-		alsoRenews("renew-matches-token", "RENEW-5", "Renew compares the token but not the holder.", "",
-			func(c *call, l lease.Lease) bool { return live(c) && c.rec.token == l.Token }),
-		alsoRenews("renew-takes-higher-token", "RENEW-5", "Renew takes every token that is not lower than that of the grant.",
-			"https://github.com/anthony-chaudhary/fak/issues/11360",
-			func(c *call, l lease.Lease) bool {
-				return live(c) && c.rec.holder == l.Holder && l.Token > c.rec.token
-			}),
+		},
 		{
 			Name: "renew-counts-changed-rows", Clause: "RENEW-6",
 			Fault:  "A renewal that writes what was there already changes no row, and is taken for a loss.",
+			Kinds:  []string{"B128"},
 			Source: "https://github.com/liquibase/liquibase/issues/5502",
 			Open: bred(func(r *rules) {
 				r.renew = func(c *call, l lease.Lease, ttl time.Duration) (lease.Lease, error) {
 					if !r.renewable(c, l) {
 						return lease.Lease{}, lease.ErrLost
 					}
-					before, repeated := c.rec.expires, c.rec.renewed > 0 && calm(c)
+					before := c.rec.expires
 					renewed, err := renew(c, l, ttl)
-					if repeated && c.rec.expires == before {
+					if c.rec.expires == before {
 						return lease.Lease{}, lease.ErrLost
 					}
 					return renewed, err
@@ -87,39 +104,43 @@ func renewFaults() []Animal {
 		{
 			Name: "renew-compares-expiry", Clause: "RENEW-7",
 			Fault:  "The expiry serves as the version of the record: a lease from before the last renewal is taken for lost.",
+			Kinds:  []string{"B100"},
 			Source: "https://github.com/akkadotnet/Akka.Management/pull/3418",
 			Open: bred(func(r *rules) {
 				r.renewable = func(c *call, l lease.Lease) bool {
-					old := func() bool { return l.ExpiresAt.Before(time.UnixMilli(c.rec.expires)) }
-					return c.matches(l) && live(c) && !(calm(c) && old())
+					return c.matches(l) && live(c) && l.ExpiresAt.Equal(time.UnixMilli(c.rec.expires))
 				}
 			}),
+		},
+		{
+			Name: "one-loss-and-never-again", Clause: "ERR-7",
+			Fault:  "A client that was once told of a loss remembers it, and takes no key any more.",
+			Kinds:  []string{"B086"},
+			Source: "https://github.com/no-human-ai/no_human/issues/222",
+			Open:   bred(func(r *rules) { r.service = func(w *worker) lease.Service { return &bitter{worker: w} } }),
 		},
 	}
 }
 
-// alsoRenews makes an animal that renews what it should, and also where also
-// says so. Then the holder is written too, so that reply and record agree.
-func alsoRenews(name, clause, fault, source string, also func(c *call, l lease.Lease) bool) Animal {
-	return Animal{
-		Name: name, Clause: clause, Fault: fault, Source: source,
-		Open: bred(func(r *rules) {
-			r.renewable = func(c *call, l lease.Lease) bool {
-				if c.matches(l) && live(c) {
-					return true
-				}
-				if !calm(c) || !also(c, l) {
-					return false
-				}
-				c.rec.holder = l.Holder
-				return true
-			}
-		}),
-	}
+var errGaveUp = errors.New("this client has lost its lease")
+
+// bitter is a client that gives up after its first loss.
+type bitter struct {
+	*worker
+	lost atomic.Bool
 }
 
-// wasGranted reports whether l was a grant of its key once, or is. One that is
-// made up is a matter of RENEW-5.
-func wasGranted(c *call, l lease.Lease) bool {
-	return c.rec.past[l.Token] == l.Holder
+func (b *bitter) Renew(ctx context.Context, l lease.Lease, ttl time.Duration) (lease.Lease, error) {
+	renewed, err := b.worker.Renew(ctx, l, ttl)
+	if errors.Is(err, lease.ErrLost) {
+		b.lost.Store(true)
+	}
+	return renewed, err
+}
+
+func (b *bitter) Acquire(ctx context.Context, key, holder string, ttl time.Duration) (lease.Lease, error) {
+	if err := lease.CheckAcquire(key, holder, ttl); err == nil && b.lost.Load() {
+		return lease.Lease{}, errGaveUp
+	}
+	return b.worker.Acquire(ctx, key, holder, ttl)
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"testing"
 	"time"
 
 	"github.com/leasekit/lease"
@@ -72,6 +73,11 @@ func Odd() []Animal {
 			Open:  bred(func(r *rules) { r.token = tokensFrom(1<<53 - 2) }),
 		},
 		{
+			Name:  "tokens-start-at-1e15",
+			Fault: "The first token is 10^15.",
+			Open:  bred(func(r *rules) { r.token = tokensFrom(1e15) }),
+		},
+		{
 			Name:  "tokens-start-at-1e18",
 			Fault: "The first token is 10^18.",
 			Open:  bred(func(r *rules) { r.token = tokensFrom(1e18) }),
@@ -115,6 +121,25 @@ func Odd() []Animal {
 			Open: declaring(bred(func(r *rules) {
 				r.expiry = func(c *call, ttl time.Duration) int64 { return (expiry(c, ttl) + 999) / 1000 * 1000 }
 			}), func(h *leasetest.Harness) { h.Resolution = time.Second }),
+		},
+		{
+			Name:  "tenths-of-seconds",
+			Fault: "Expiry is kept in tenths of seconds, and the harness says so.",
+			Open: declaring(bred(func(r *rules) {
+				r.expiry = func(c *call, ttl time.Duration) int64 { return (expiry(c, ttl) + 99) / 100 * 100 }
+			}), func(h *leasetest.Harness) { h.Resolution = 100 * time.Millisecond }),
+		},
+		{
+			Name:   "clock-cannot-be-moved",
+			Fault:  "The server clock runs on, and nobody can move it; the harness only reads it.",
+			Unseen: []string{"TOKEN-5", "EXPIRY-2", "EXPIRY-4", "EXPIRY-6", "EXPIRY-7"},
+			Open: func(testing.TB) *leasetest.Harness {
+				s := newStore(baseRules())
+				s.opened = time.Now()
+				h := s.harness()
+				h.Clock.Move, h.Clock.Freeze = nil, nil
+				return h
+			},
 		},
 		{
 			Name:  "min-ttl",

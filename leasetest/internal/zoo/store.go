@@ -16,7 +16,8 @@ type store struct {
 	// mu is held only while a decision is made, never while a call waits: a
 	// worker inside a testing/synctest bubble may share it with one outside.
 	mu      sync.Mutex
-	now     time.Time // the server clock; it stands until it is moved
+	now     time.Time // the server clock; it stands until it is moved,
+	opened  time.Time // unless it runs on since then
 	records map[string]*record
 	workers int
 	backs   int // how often the clock stepped back; for the faults
@@ -58,7 +59,13 @@ func newStore(r *rules) *store {
 }
 
 // clock reads the server clock, which ticks in microseconds. The caller holds mu.
-func (s *store) clock() time.Time { return s.now.Truncate(time.Microsecond) }
+func (s *store) clock() time.Time {
+	now := s.now
+	if !s.opened.IsZero() {
+		now = now.Add(time.Since(s.opened))
+	}
+	return now.Truncate(time.Microsecond)
+}
 
 // harness offers all of the store that a harness can, but a restart.
 func (s *store) harness() *leasetest.Harness {

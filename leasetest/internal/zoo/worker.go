@@ -117,6 +117,9 @@ func (c *call) matches(l lease.Lease) bool {
 	return c.rec != nil && c.rec.holder == l.Holder && c.rec.token == l.Token
 }
 
+// lapsed reports whether the key's last grant ended by its expiry.
+func lapsed(c *call) bool { return c.rec != nil && !c.rec.released && !live(c) }
+
 // begin writes a new grant.
 func (c *call) begin(holder string, token int64, ttl time.Duration) {
 	c.fresh = true

@@ -1,13 +1,11 @@
 // Package zoo holds the backends that the suite is tried on: broken ones,
-// which it has to fail by the clause they break, and odd but correct ones,
+// which it has to fail by the clauses they break, and odd but correct ones,
 // which it has to pass.
 //
 // All are the same small backend in one process (store.go, worker.go), whose
-// every decision is a field of rules. A fault is one decision made wrongly. It
-// is chosen as narrow as it can be, so that no clause but its own is broken:
-// many show only while the key is calm (calm.go), a condition that the real
-// faults did not have. Switch the fault off and the backend is Base, which
-// keeps the contract.
+// every decision is a field of rules. A fault is one decision made wrongly, as
+// the real ones were that it is modelled on. Switch the fault off and the
+// backend is Base, which keeps the contract.
 package zoo
 
 import (
@@ -18,13 +16,23 @@ import (
 
 // Animal is one backend of the zoo.
 type Animal struct {
-	Name   string   // short, unique, kebab-case
-	Clause string   // the clause it breaks; "" for the odd but correct
-	Fault  string   // one sentence: what is wrong (or odd)
+	Name   string // short, unique, kebab-case
+	Clause string // the clause it breaks; "" for the odd but correct
+	Fault  string // one sentence: what is wrong (or odd)
+
+	// Along are up to two more clauses that the fault breaks by its nature, and
+	// Nature says why. The suite has to fail these too, and no others.
+	Along  []string
+	Nature string
+
+	Kinds  []string // ids of the kinds of faults that it stands for (kinds.go)
 	Source string   // address of a public report of such a fault; "" if none is known
 	Unseen []string // clauses that its harness can't have checked
 	Open   func(t testing.TB) *leasetest.Harness
 }
+
+// Clauses returns all clauses that the animal breaks.
+func (a Animal) Clauses() []string { return append([]string{a.Clause}, a.Along...) }
 
 // Base returns the backend without a fault.
 func Base() Animal {
@@ -39,8 +47,10 @@ func Base() Animal {
 func Broken() []Animal {
 	var all []Animal
 	for _, group := range [][]Animal{
-		exclFaults(), tokenFaults(), expiryFaults(), renewFaults(), releaseFaults(),
-		getFaults(), keyFaults(), argFaults(), callFaults(), outageFaults(),
+		exclFaults(), raceFaults(), holderFaults(), tokenFaults(), counterFaults(),
+		expiryFaults(), endFaults(), clockFaults(), renewFaults(), staleRenewFaults(),
+		releaseFaults(), getFaults(), keyFaults(), namespaceFaults(), nameFaults(), ttlFaults(),
+		contextFaults(), replyFaults(), outageFaults(), damageFaults(),
 	} {
 		all = append(all, group...)
 	}

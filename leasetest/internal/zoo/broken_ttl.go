@@ -1,13 +1,10 @@
 package zoo
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/leasekit/lease"
 )
@@ -15,52 +12,30 @@ import (
 // century is where a ttl becomes a case of ARG-3.
 const century = 100 * 365 * 24 * time.Hour
 
-// argFaults break the limits of the arguments.
-func argFaults() []Animal {
+// ttlFaults break the limits of the ttl.
+func ttlFaults() []Animal {
 	return []Animal{
 		{
-			Name: "empty-holder-taken", Clause: "ARG-1",
-			Fault:  "Acquire takes an empty holder, and calls it anonymous.",
-			Source: "https://github.com/anthony-chaudhary/fak/issues/12109",
+			Name: "tiny-ttl-underflows", Clause: "ARG-2",
+			Fault: "A millisecond of drift is taken off a new grant's ttl in an unsigned number, which wraps for what is shorter.",
+			Kinds: []string{"B060"},
 			Open: bred(func(r *rules) {
-				r.checkAcquire = func(key, holder string, ttl time.Duration) error {
-					return lease.CheckAcquire(key, cmp.Or(holder, "anonymous"), ttl)
-				}
-				r.acquire = func(c *call, holder string, ttl time.Duration) (lease.Lease, error) {
-					return acquire(c, cmp.Or(holder, "anonymous"), ttl)
-				}
-			}),
-		},
-		takesName("nul-taken", "Acquire takes names with NUL.", "",
-			func(name string) bool { return strings.Contains(name, "\x00") && len(name) <= lease.MaxName }),
-		takesName("broken-utf8-taken", "Acquire takes names that are not UTF-8.", "",
-			func(name string) bool { return !utf8.ValidString(name) && len(name) <= lease.MaxName }),
-		takesName("length-in-letters", "Acquire counts the length of a name in letters.", "",
-			func(name string) bool {
-				return len(name) > lease.MaxName && utf8.RuneCountInString(name) <= lease.MaxName
-			}),
-		takesName("length-off-by-one", "Acquire takes names of one byte too many.", "",
-			func(name string) bool { return len(name) == lease.MaxName+1 }),
-		{
-			Name: "long-key-refused", Clause: "ARG-1",
-			Fault:  "Keys of more than 255 bytes do not fit into their column, and are refused as invalid.",
-			Source: "https://github.com/laravel/framework/issues/60171",
-			Open: bred(func(r *rules) {
-				r.checkAcquire = func(key, holder string, ttl time.Duration) error {
-					if len(key) > 255 && ordinary(ttl) {
-						return fmt.Errorf("%w: the key has %d bytes, want 1 to 255", lease.ErrInvalid, len(key))
+				r.expiry = func(c *call, ttl time.Duration) int64 {
+					if c.fresh && ttl < time.Millisecond {
+						return expiry(c, century)
 					}
-					return lease.CheckAcquire(key, holder, ttl)
+					return expiry(c, ttl)
 				}
 			}),
 		},
 		{
 			Name: "tiny-ttl-becomes-zero", Clause: "ARG-2",
+			Kinds:  []string{"B127"},
 			Fault:  "A ttl below a millisecond is cut to 0, and the lease is over when it is granted.",
 			Source: "https://github.com/riido-git/locksmith/issues/12",
 			Open: bred(func(r *rules) {
 				r.expiry = func(c *call, ttl time.Duration) int64 {
-					if c.fresh && ttl < time.Millisecond && !c.back {
+					if c.fresh && ttl < time.Millisecond {
 						return c.now.UnixMilli()
 					}
 					return expiry(c, ttl)
@@ -84,6 +59,7 @@ func argFaults() []Animal {
 		},
 		{
 			Name: "negative-ttl-taken", Clause: "ARG-2",
+			Kinds:  []string{"B058"},
 			Fault:  "Acquire takes a negative ttl, for a lease that is over when it is granted.",
 			Source: "https://github.com/auula/urnadb/pull/30",
 			Open: bred(func(r *rules) {
@@ -98,6 +74,7 @@ func argFaults() []Animal {
 		},
 		{
 			Name: "renew-with-zero-frees", Clause: "ARG-2",
+			Kinds:  []string{"B056"},
 			Fault:  "Renew with a ttl of 0 or less ends the lease and reports success.",
 			Source: "https://github.com/redis/redis-py/issues/4279",
 			Open: bred(func(r *rules) {
@@ -110,13 +87,20 @@ func argFaults() []Animal {
 			func(c *call, ttl time.Duration) int64 { return (c.now.UnixNano() + int64(ttl)) / 1e6 }),
 		longTTL("ttl-capped", "A ttl of more than a century is silently cut to one.",
 			"https://github.com/recallnet/ipc/issues/477",
-			func(c *call, _ time.Duration) int64 { return expiry(c, century) }),
+			func(c *call, ttl time.Duration) int64 { return expiry(c, min(ttl, century)) }),
+		longTTL("ttl-capped-at-a-month", "A ttl of more than 30 days is silently cut to that.",
+			"https://github.com/recallnet/ipc/issues/477",
+			func(c *call, ttl time.Duration) int64 { return expiry(c, min(ttl, 30*24*time.Hour)) }),
+		longTTL("ttl-in-32-bits", "The ttl is counted in milliseconds in 32 bits, which is enough for 24 days.", "",
+			func(c *call, ttl time.Duration) int64 {
+				return expiry(c, time.Duration(int32(ttl.Milliseconds()))*time.Millisecond)
+			}),
 		{
 			Name: "long-ttl-refused", Clause: "ARG-3",
 			Fault: "A ttl of more than a century is invalid, without a word about it in the harness.",
 			Open: bred(func(r *rules) {
 				r.acquire = func(c *call, holder string, ttl time.Duration) (lease.Lease, error) {
-					if ttl > century && !c.back {
+					if ttl > century {
 						return lease.Lease{}, fmt.Errorf("%w: the ttl is %v, want %v at most", lease.ErrInvalid, ttl, century)
 					}
 					return acquire(c, holder, ttl)
@@ -125,6 +109,7 @@ func argFaults() []Animal {
 		},
 		{
 			Name: "invalid-renew-frees", Clause: "ARG-4",
+			Kinds:  []string{"B056"},
 			Fault:  "Renew with a ttl of 0 or less is refused as invalid, after the lease was ended.",
 			Source: "https://github.com/redis/redis-py/pull/4286",
 			Open: bred(func(r *rules) {
@@ -133,6 +118,7 @@ func argFaults() []Animal {
 		},
 		{
 			Name: "invalid-acquire-grants", Clause: "ARG-4",
+			Kinds:  []string{"B058"},
 			Fault:  "Acquire with a ttl of 0 or less is refused as invalid, after the key was taken.",
 			Source: "https://github.com/auula/urnadb/pull/30",
 			Open: bred(func(r *rules) {
@@ -142,33 +128,13 @@ func argFaults() []Animal {
 	}
 }
 
-// takesName breaks ARG-1: Acquire also takes the keys and holders for which
-// takes says so.
-func takesName(name, fault, source string, takes func(name string) bool) Animal {
-	return Animal{
-		Name: name, Clause: "ARG-1", Fault: fault, Source: source,
-		Open: bred(func(r *rules) {
-			r.checkAcquire = func(key, holder string, ttl time.Duration) error {
-				if takes(key) {
-					key = "k"
-				}
-				if takes(holder) {
-					holder = "h"
-				}
-				return lease.CheckAcquire(key, holder, ttl)
-			}
-		}),
-	}
-}
-
-// longTTL breaks ARG-3: a new grant for more than a century ends when ends
-// says, unless it comes after a step back of the clock (EXPIRY-7).
+// longTTL breaks ARG-3: a new grant for more than a week ends when ends says.
 func longTTL(name, fault, source string, ends func(c *call, ttl time.Duration) int64) Animal {
 	return Animal{
-		Name: name, Clause: "ARG-3", Fault: fault, Source: source,
+		Name: name, Clause: "ARG-3", Fault: fault, Source: source, Kinds: []string{"B059"},
 		Open: bred(func(r *rules) {
 			r.expiry = func(c *call, ttl time.Duration) int64 {
-				if c.fresh && ttl > century && !c.back {
+				if c.fresh && ttl > 7*24*time.Hour {
 					return ends(c, ttl)
 				}
 				return expiry(c, ttl)

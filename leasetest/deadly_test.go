@@ -1,0 +1,90 @@
+package leasetest_test
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/leasekit/lease/leasetest"
+	"github.com/leasekit/lease/leasetest/internal/cage"
+	"github.com/leasekit/lease/leasetest/internal/zoo"
+)
+
+// underDeath marks the process in which TestUnderDeath runs and fails.
+const underDeath = "ZOO_UNDER_DEATH"
+
+// TestUnderDeath runs the suite on backends that take their process down, the
+// way an author would: it fails, and is a test of its own only in the child
+// process that TestDeadly makes.
+func TestUnderDeath(t *testing.T) {
+	if os.Getenv(underDeath) == "" {
+		return
+	}
+	for _, a := range append(zoo.Deadly(), zoo.Base()) {
+		t.Run(a.Name, func(t *testing.T) {
+			t.Parallel()
+			leasetest.Run(t, a.Open)
+		})
+	}
+}
+
+// TestDeadly wants a verdict on backends that take their process down, in one
+// run that goes on.
+func TestDeadly(t *testing.T) {
+	says := map[string]string{
+		"panics-elsewhere":    "panic: in a goroutine of the backend",
+		"exits":               "exit status 3",
+		"exits-with-success":  "ended as if all were well",
+		"grows-without-end":   "too much memory",
+		"overflows-the-stack": "stack overflow",
+		"unlocked-map":        "concurrent map",
+		"unlocked-number":     "DATA RACE",
+	}
+	unharmed := []string{"base"} // the cage itself
+	if raceEnabled {
+		says["unlocked-map"] = "DATA RACE"
+	} else {
+		delete(says, "unlocked-number") // nobody can see it
+		unharmed = append(unharmed, "unlocked-number")
+	}
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	cmd := exec.Command(exe, "-test.run=^TestUnderDeath$", "-test.count=1", "-rapid.checks=20", "-lease.isolate", "-lease.report="+dir)
+	cmd.Env = append(os.Environ(), underDeath+"=1")
+	if err := cage.Run(t.Context(), cmd, cage.Limits{Time: 5 * time.Minute}); err == nil {
+		t.Error("the run passed, want it failed")
+	}
+	files, err := filepath.Glob(filepath.Join(dir, "*.json"))
+	if err != nil || len(files) != len(zoo.Deadly())+1 {
+		t.Fatalf("%d reports (%v), want one for each of the %d backends", len(files), err, len(zoo.Deadly())+1)
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var report leasetest.Report
+		if err := json.Unmarshal(text, &report); err != nil {
+			t.Fatal(err)
+		}
+		name := strings.TrimPrefix(report.Backend, "TestUnderDeath/")
+		r, _ := report.Result("ERR-7")
+		want, dies := says[name]
+		switch {
+		case !dies && !slices.Contains(unharmed, name):
+			t.Errorf("%s: nobody knows how it ends", name)
+		case !dies && report.Failed():
+			t.Errorf("%s: %s, want it passed", name, report.Summary())
+		case dies && (!report.Failed() || r.Failure == nil || !strings.Contains(r.Failure.Problem, want)):
+			t.Errorf("%s: ERR-7: %s (%s): %+v, want it failed with %q", name, r.Verdict, r.Reason, r.Failure, want)
+		}
+	}
+}

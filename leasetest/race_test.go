@@ -1,0 +1,5 @@
+//go:build race
+
+package leasetest_test
+
+const raceEnabled = true
