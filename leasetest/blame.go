@@ -176,11 +176,14 @@ func (j *judgement) blameNever() []string {
 	switch id := j.inUse(); {
 	case id != "":
 		ids = append(ids, id)
-	case j.r.st.fresh.Load() > 1: // earlier runs took other keys
+	case j.earlierKeys():
 		ids = append(ids, "KEY-1")
 	}
 	return append(ids, "EXCL-3", "ARG-1")
 }
+
+// earlierKeys says whether earlier runs on this store took other keys.
+func (j *judgement) earlierKeys() bool { return j.r.st.fresh.Load() > 1 }
 
 // blameToken finds the clause for a new grant whose token is not the greatest.
 // A counter that begins anew gives the token again that came first: where another
@@ -216,10 +219,8 @@ func (j *judgement) blameToken(s model.State) []string {
 func (j *judgement) blameExpiry(base string) []string {
 	ttl, end := j.c.ttl, j.reply.Expires
 	off := end.Sub(j.w.Lo.Add(ttl))
-	const quarter = 15 * time.Minute // the unit of all time zones
-	zone := off.Round(quarter)
 	switch {
-	case zone != 0 && zone.Abs() <= 26*time.Hour && (off-zone).Abs() <= 2*j.r.rules.Resolution:
+	case j.offByZones(off):
 		if isHuge(ttl) { // what overflows is hardly off by whole zones
 			return []string{"EXPIRY-5", "EXPIRY-4", "ARG-3", base}
 		}
@@ -232,6 +233,14 @@ func (j *judgement) blameExpiry(base string) []string {
 		return []string{"EXPIRY-4", "EXPIRY-5", base}
 	}
 	return []string{base, "EXPIRY-5", "EXPIRY-4"}
+}
+
+// offByZones says whether two times are as far apart as one clock is in two time
+// zones.
+func (j *judgement) offByZones(off time.Duration) bool {
+	const quarter = 15 * time.Minute // the unit of all time zones
+	zone := off.Round(quarter)
+	return zone != 0 && zone.Abs() <= 26*time.Hour && (off-zone).Abs() <= 2*j.r.rules.Resolution
 }
 
 // staleRenew is the clause by which the lease given to Renew is not the live
@@ -318,7 +327,10 @@ func (j *judgement) blameRelease(s model.State) []string {
 func (j *judgement) blameGet(s model.State) []string {
 	live, granted := j.live(s), j.reply.Outcome == model.Granted
 	if j.witness(s) {
-		if live {
+		switch {
+		case live && granted && j.offByZones(j.reply.Expires.Sub(s.EndLo)): // of this client's session
+			return []string{"EXPIRY-5", "GET-1"}
+		case live:
 			return []string{"GET-1"}
 		}
 		return []string{"GET-2"}
@@ -342,8 +354,11 @@ func (j *judgement) blameGet(s model.State) []string {
 		return []string{"RELEASE-1", "GET-2"}
 	case granted && !s.Held && len(j.k.grants) == 0:
 		ids := append(j.otherKeys(), append(cause, "GET-2")...)
-		if id := j.inUse(); id != "" {
+		switch id := j.inUse(); {
+		case id != "":
 			ids = append(ids, id)
+		case j.earlierKeys():
+			ids = append(ids, "KEY-1")
 		}
 		return ids
 	case granted && !live && !s.Held:

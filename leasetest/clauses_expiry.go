@@ -69,7 +69,8 @@ var expiryClauses = []Clause{
 		Sentence: "Time a call waited inside the store (for a lock, in a queue) does not make a judgement or an expiry stale: the clock is read after the wait.",
 		Why:      "A call that waited for a lock judges by the time at which it began: it renews a lease that is over, or grants one already aged.",
 		Source:   "https://github.com/event-driven-io/emmett/pull/339",
-		How:      "Not checked yet: it needs a store that can be made to wait, and a harness has no field for that.",
+		How:      "A Renew and two Acquires are made to wait inside the store until the lease is over, and let go on: the Renew must give ErrLost, each Acquire a new grant that is counted from then. The same calls must go right without a wait.",
+		Needs:    "Block, and Clock",
 	},
 	{
 		ID:       "EXPIRY-9",
@@ -77,7 +78,7 @@ var expiryClauses = []Clause{
 		Sentence: "A restart or failover neither ends nor prolongs a grant that survives it.",
 		Why:      "Each restart gives every lease its full ttl again, so a dead holder's lease never ends.",
 		Source:   "https://github.com/etcd-io/etcd/issues/9395",
-		How:      "Not checked yet: the suite does not restart stores yet.",
+		How:      "The store is restarted between grants and what follows: live ones must show the same expiry and be renewable, one that is about to end must be over in time.",
 		Needs:    "Restart",
 	},
 }

@@ -42,7 +42,7 @@ var failureClauses = []Clause{
 		Sentence: "After the store is back, the same service works again without being rebuilt (also after its cached scripts or prepared statements are gone).",
 		Why:      "After the store restarted, every call fails until the worker is restarted too.",
 		Source:   "https://github.com/leandromoreira/redlock-rb/issues/27",
-		How:      "Not checked yet: the suite does not restart stores yet.",
+		How:      "The store is crashed and comes back; every call of services that were connected before must soon have a definite reply.",
 		Needs:    "Restart",
 	},
 	{

@@ -43,9 +43,18 @@ type Harness struct {
 	// ERR-9 is not checked.
 	Damage map[string]func(t testing.TB, key string)
 
-	// Restart crashes the store and brings it back, at the same address. No
-	// check uses it yet: those of TOKEN-10, EXPIRY-9 and ERR-5 will.
+	// Restart crashes the store, as a power cut does, and brings it back at the
+	// same address and with the same server clock. It returns when the store
+	// takes calls again; workers that were connected stay as they are. Nil:
+	// TOKEN-10, EXPIRY-9 and ERR-5 are not checked.
 	Restart func(t testing.TB)
+
+	// Block makes every call that would write to key wait inside the store, as
+	// a session does that holds the lock of its record or pauses the queue,
+	// until unblock is called; then the record is as it was. It is called while
+	// key is held. waiting says whether such a call waits there now. Nil:
+	// EXPIRY-8 is not checked.
+	Block func(t testing.TB, key string) (waiting func() bool, unblock func())
 
 	// Resolution is the unit to which the backend rounds expiry. Default 1 ms.
 	Resolution time.Duration
@@ -88,7 +97,8 @@ type Worker struct {
 
 // Clock is the server clock: the one by which the store judges its leases. Now
 // may be called from several goroutines at once, and while calls to the store
-// are out; Move and Freeze are called while none is.
+// are out; Move and Freeze are called while none is, but for one that waits
+// because of Block.
 type Clock struct {
 	// Now reads the clock as the store itself reads it, with the store's own
 	// granularity. Required.

@@ -100,7 +100,7 @@ func (s *suite) phases() {
 	for _, e := range examples(s.h) {
 		checks = append(checks, func() { s.runExample(e) })
 	}
-	checks = append(checks, s.checkSkewAgain, s.checkDamage, s.checkProgram, s.checkMany, s.checkRaces, s.checkHistories, s.checkContexts)
+	checks = append(checks, s.checkSkewAgain, s.checkDamage, s.checkProgram, s.checkMany, s.checkRaces, s.checkHistories, s.checkContexts, s.checkWaits, s.checkRestart)
 	for _, check := range checks {
 		if s.ctx.Err() != nil {
 			for _, c := range clauses {
@@ -118,11 +118,7 @@ func (s *suite) phases() {
 // laterClauses are in the contract, and can't be checked yet.
 var laterClauses = func() map[string]string {
 	later := map[string]string{
-		"TOKEN-10": "no check for crashes of the store yet",
 		"TOKEN-11": "no check for failovers of the store yet",
-		"EXPIRY-8": "no check yet that makes a call wait inside the store",
-		"EXPIRY-9": "no check for restarts of the store yet",
-		"ERR-5":    "no check for restarts of the store yet",
 		"ERR-6":    "the contract's Service has no Close yet",
 	}
 	for _, c := range clauses {

@@ -35,6 +35,11 @@ func open(t testing.TB) *leasetest.Harness {
 			"ERR-1": "nothing in it can hang: a call never waits for more than a mutex",
 			"ERR-4": "there is no network between a service and its store",
 			"ERR-9": "nobody else can write the records",
+
+			"EXPIRY-8": "a call waits for no lock that another session could hold",
+			"TOKEN-10": "what is in memory ends with its process",
+			"EXPIRY-9": "what is in memory ends with its process",
+			"ERR-5":    "what is in memory ends with its process",
 		},
 	}
 }

@@ -38,7 +38,7 @@ func keyFaults() []Animal {
 			Open: bred(func(r *rules) {
 				r.recordOf = func(namespace, key string) string { return recordOf(namespace, key) + ":n" }
 				r.token = func(c *call) (int64, error) {
-					counter := &call{s: c.s, id: recordOf(c.w.namespace, c.key)}
+					counter := &call{rules: c.rules, s: c.s, id: recordOf(c.w.namespace, c.key)}
 					seed(c.s, counter.id, c.counter())
 					counter.load()
 					token, err := nextToken(counter)

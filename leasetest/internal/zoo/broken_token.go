@@ -57,7 +57,9 @@ func tokenFaults() []Animal {
 			Source: "https://github.com/constructorfabric/gears-rust/pull/4863",
 			Unseen: []string{"TOKEN-8", "TOKEN-9"},
 			Open: declaring(bred(func(r *rules) {
-				r.token = func(*call) (int64, error) { return 1 + rand.Int64N(math.MaxInt64), nil }
+				// The same ones in each run, so that each is caught alike.
+				random := rand.New(rand.NewPCG(1, 2))
+				r.token = func(*call) (int64, error) { return 1 + random.Int64N(math.MaxInt64), nil }
 			}), func(h *leasetest.Harness) { h.SeedToken = nil }),
 		},
 		{

@@ -15,7 +15,6 @@ const (
 	homeSQL      = "SQL statements and drivers: mutants on real databases"
 	homeRedis    = "Lua scripts and Redis settings: mutants on a real server"
 	homeFailover = "primaries and replicas: campaigns on real servers"
-	homeRestart  = "a store that crashes: campaigns on real servers"
 	homeLink     = "a link that delays, cuts or repeats: campaigns on real servers"
 )
 
@@ -59,8 +58,8 @@ var kinds = []Kind{
 	{ID: "B040", Name: "session-leaked-when-acquire-fails"},
 	{ID: "B041", Name: "keepalive-outlives-owner", Home: homeHold},
 	{ID: "B042", Name: "worker-clock-decides-expiry"},
-	{ID: "B043", Name: "transaction-start-clock", Home: homeSQL},
-	{ID: "B044", Name: "clock-sampled-before-write-lock", Home: homeSQL},
+	{ID: "B043", Name: "transaction-start-clock"},
+	{ID: "B044", Name: "clock-sampled-before-write-lock"},
 	{ID: "B045", Name: "session-timezone-dependent-now"},
 	{ID: "B046", Name: "zoneless-timestamp-between-hosts"},
 	{ID: "B047", Name: "dst-gap-shifts-expiry"},
@@ -108,13 +107,13 @@ var kinds = []Kind{
 	{ID: "B100", Name: "lost-refresh-reply-looks-like-loss"},
 	{ID: "B101", Name: "ambiguous-write-reconciled-on-partial-identity"},
 	{ID: "B102", Name: "blind-retry-of-nonidempotent-script", Home: homeRedis},
-	{ID: "B103", Name: "noscript-not-recovered", Home: homeRedis},
+	{ID: "B103", Name: "noscript-not-recovered"},
 	{ID: "B104", Name: "cross-slot-keys", Home: homeRedis},
 	{ID: "B105", Name: "async-replication-loses-lease", Home: homeFailover},
 	{ID: "B106", Name: "failover-loses-token-increment", Home: homeFailover},
 	{ID: "B107", Name: "wait-ack-does-not-bind-promotion", Home: homeFailover},
 	{ID: "B108", Name: "replication-check-failure-leaves-side-effects", Home: homeFailover},
-	{ID: "B109", Name: "expiry-restarted-on-failover-or-restart", Home: homeRestart},
+	{ID: "B109", Name: "expiry-restarted-on-failover-or-restart"},
 	{ID: "B110", Name: "deposed-leader-expires-live-leases", Home: homeFailover},
 	{ID: "B111", Name: "ghost-lease-listed-but-not-found", Home: "the contract has no listing that could disagree with Get"},
 	{ID: "B112", Name: "impossible-ttl-during-leader-change", Home: homeFailover},
@@ -144,15 +143,15 @@ var kinds = []Kind{
 	{ID: "B143", Name: "renewals-blocked-while-takeover-reads-pass", Home: homeSQL},
 	{ID: "B144", Name: "row-lock-dropped-on-range-transfer", Home: homeSQL},
 	{ID: "B145", Name: "store-refuses-writes", Home: homeRedis},
-	{ID: "S001", Name: "token-acknowledged-before-durable", Home: homeRestart},
-	{ID: "S002", Name: "auto-increment-rewinds-after-restart", Home: homeRestart},
+	{ID: "S001", Name: "token-acknowledged-before-durable"},
+	{ID: "S002", Name: "auto-increment-rewinds-after-restart"},
 	{ID: "S004", Name: "sequence-cache-per-session"},
 	{ID: "S005", Name: "suite-must-allow-gaps", Home: "it is no fault; three odd backends that have to pass stand for it"},
 	{ID: "S008", Name: "refresh-revives-unclaimed-expired-lease"},
 	{ID: "S011", Name: "older-token-release-hits-current-lease"},
 	{ID: "S012", Name: "release-retry-after-lost-reply-frees-successor", Home: homeLink},
 	{ID: "S013", Name: "delayed-or-duplicated-acquire-lands-later"},
-	{ID: "S015", Name: "statement-start-clock-still-stale", Home: homeSQL},
+	{ID: "S015", Name: "statement-start-clock-still-stale"},
 	{ID: "S016", Name: "reported-expiry-from-client-clock"},
 	{ID: "S018", Name: "mysql-upsert-row-count-0-1-2", Home: homeSQL},
 	{ID: "S019", Name: "repeatable-read-get", Home: homeSQL},
@@ -162,7 +161,7 @@ var kinds = []Kind{
 	{ID: "S024", Name: "braces-in-user-key", Home: homeRedis},
 	{ID: "S025", Name: "suffix-key-collision"},
 	{ID: "S026", Name: "cancel-after-commit"},
-	{ID: "S029", Name: "script-cache-flush-only-breaks-release", Home: homeRedis},
+	{ID: "S029", Name: "script-cache-flush-only-breaks-release"},
 	{ID: "S030", Name: "replication-guard-errors-after-write", Home: homeFailover},
 	{ID: "S031", Name: "eviction-hits-only-one-of-two-keys"},
 	{ID: "S032", Name: "server-clock-steps-back"},

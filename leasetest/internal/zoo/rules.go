@@ -34,6 +34,12 @@ type rules struct {
 	// lock takes the store's mutex, unless it returns an error.
 	lock func(s *store) error
 
+	// clock is the instant by which the store judges a call.
+	clock func(c *call) time.Time
+
+	// restart is what becomes of the store in a crash.
+	restart func(s *store)
+
 	// recordOf names the record of a key.
 	recordOf func(namespace, key string) string
 
@@ -87,6 +93,8 @@ func baseRules() *rules {
 		checkGet:     lease.CheckKey,
 		reach:        reach,
 		lock:         lock,
+		clock:        func(c *call) time.Time { return c.s.clock() },
+		restart:      func(*store) {},
 		recordOf:     recordOf,
 		damaged: func(c *call) error {
 			return fmt.Errorf("read the record of %q: %w (%s)", c.key, errDamaged, c.rec.damage)

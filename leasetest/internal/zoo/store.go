@@ -20,7 +20,13 @@ type store struct {
 	opened  time.Time // unless it runs on since then
 	records map[string]*record
 	workers int
-	backs   int // how often the clock stepped back; for the faults
+	blocks  map[string]chan struct{} // records whose writers wait until it is closed
+	waiting int                      // calls that wait so
+
+	// What follows is kept for the faults.
+	backs  int // how often the clock stepped back
+	boots  int // how often the store was restarted
+	grants int
 }
 
 // record is all that the store knows of a key. It is never deleted, since it
@@ -34,6 +40,8 @@ type record struct {
 
 	// What follows is kept for the faults; no decision of the base reads it.
 	ttl      time.Duration    // as last asked for
+	order    int              // of the grant, among all grants of the store
+	boots    int              // restarts of the store before the grant
 	written  time.Time        // when the expiry was last set
 	backs    int              // how often the clock had stepped back then
 	granted  time.Time        // when the grant began
@@ -55,7 +63,7 @@ const (
 var start = time.Date(2031, 5, 6, 7, 8, 9, 123_000, time.UTC)
 
 func newStore(r *rules) *store {
-	return &store{rules: r, now: start, records: map[string]*record{}}
+	return &store{rules: r, now: start, records: map[string]*record{}, blocks: map[string]chan struct{}{}}
 }
 
 // clock reads the server clock, which ticks in microseconds. The caller holds mu.
@@ -67,14 +75,14 @@ func (s *store) clock() time.Time {
 	return now.Truncate(time.Microsecond)
 }
 
-// harness offers all of the store that a harness can, but a restart.
+// harness offers all of the store that a harness can.
 func (s *store) harness() *leasetest.Harness {
 	return &leasetest.Harness{
 		Connect: func(_ testing.TB, w leasetest.Worker) lease.Service {
 			s.mu.Lock()
 			defer s.mu.Unlock()
 			s.workers++
-			return s.rules.service(&worker{id: s.workers, namespace: w.Namespace, dial: w.Dial, store: s, rules: s.rules})
+			return s.rules.service(&worker{id: s.workers, boots: s.boots, namespace: w.Namespace, dial: w.Dial, store: s, rules: s.rules})
 		},
 		Clock: &leasetest.Clock{
 			Now: func() time.Time {
@@ -102,6 +110,32 @@ func (s *store) harness() *leasetest.Harness {
 			newerSchema:   s.damager(newerSchema),
 			negativeToken: s.damager(negativeToken),
 		},
+		Restart: func(testing.TB) {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			s.boots++
+			s.rules.restart(s)
+		},
+		Block: s.block,
+	}
+}
+
+// block makes calls that would write to a record wait.
+func (s *store) block(_ testing.TB, key string) (waiting func() bool, unblock func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	id, gate := s.rules.recordOf("", key), make(chan struct{})
+	s.blocks[id] = gate
+	waiting = func() bool {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		return s.waiting > 0
+	}
+	return waiting, func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		delete(s.blocks, id)
+		close(gate)
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 // worker is one client of a store.
 type worker struct {
 	id        int
+	boots     int // restarts of the store before the worker was connected; for the faults
 	namespace string
 	dial      func(ctx context.Context, network, addr string) (net.Conn, error)
 	store     *store
@@ -73,6 +74,12 @@ func (w *worker) do(ctx context.Context, name, key string, check func() error, o
 	}
 	defer w.store.mu.Unlock()
 	c := &call{rules: w.rules, w: w, s: w.store, name: name, key: key, id: w.rules.recordOf(w.namespace, key)}
+	c.arrived = c.s.clock()
+	if name != getting {
+		if err := c.await(ctx); err != nil {
+			return lease.Lease{}, err
+		}
+	}
 	c.load()
 	if c.rec != nil && c.rec.damage != "" {
 		if err := w.rules.damaged(c); err != nil {
@@ -95,11 +102,32 @@ type call struct {
 	fresh bool    // the call makes a new grant
 	back  bool    // the clock stepped back since the expiry was last set; for the faults
 	seen  int64   // the counter as the call first saw it; for a fault that trusts it
+
+	arrived time.Time // when the call reached the store, before it waited there; for the faults
+}
+
+// await waits while the record is blocked.
+func (c *call) await(ctx context.Context) error {
+	for c.s.blocks[c.id] != nil {
+		gate := c.s.blocks[c.id]
+		c.s.waiting++
+		c.s.mu.Unlock()
+		select {
+		case <-gate:
+		case <-ctx.Done():
+		}
+		c.s.mu.Lock()
+		c.s.waiting--
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // load reads clock and record.
 func (c *call) load() {
-	c.now = c.s.clock()
+	c.now = c.rules.clock(c)
 	c.rec = c.s.records[c.id]
 	c.back = c.rec != nil && c.rec.backs != c.s.backs
 }
@@ -128,7 +156,8 @@ func (c *call) begin(holder string, token int64, ttl time.Duration) {
 		c.s.records[c.id] = c.rec
 	}
 	c.rec.holder, c.rec.token, c.rec.granted = holder, token, c.now
-	c.rec.acquired, c.rec.renewed = 1, 0
+	c.s.grants++
+	c.rec.acquired, c.rec.renewed, c.rec.order, c.rec.boots = 1, 0, c.s.grants, c.s.boots
 	c.rec.past[token] = holder
 	c.extend(ttl)
 }

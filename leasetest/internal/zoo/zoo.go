@@ -50,7 +50,7 @@ func Broken() []Animal {
 		exclFaults(), raceFaults(), holderFaults(), tokenFaults(), counterFaults(),
 		expiryFaults(), endFaults(), clockFaults(), renewFaults(), staleRenewFaults(),
 		releaseFaults(), getFaults(), keyFaults(), namespaceFaults(), nameFaults(), ttlFaults(),
-		contextFaults(), replyFaults(), outageFaults(), damageFaults(),
+		contextFaults(), replyFaults(), outageFaults(), damageFaults(), waitFaults(), restartFaults(),
 	} {
 		all = append(all, group...)
 	}
