@@ -9,33 +9,56 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"syscall"
 	"time"
+
+	"github.com/leasekit/lease/chaos/clock"
 )
 
 // patience bounds how long a server may take to start, and to stop.
 const patience = 20 * time.Second
 
+// program is a command that can be run.
+type program struct {
+	path string
+	args []string
+	env  []string // beyond that of the test binary
+	as   *account
+	stop os.Signal // ends it, without waiting for clients; nil is SIGTERM
+}
+
 // process is a server program that is running.
 type process struct {
 	*os.Process
 	log  string        // the file with what it prints
+	stop os.Signal     // ends it; nil is SIGTERM
 	done chan struct{} // closed when it has ended
 	err  error         // how it ended; read it after done
 }
 
-// start runs a program, with a new log file in dir.
-func start(dir, path string, args ...string) (*process, error) {
-	log, err := os.CreateTemp(dir, filepath.Base(path)+"-*.log")
+// launch runs the program, in dir and under the clock, if any.
+func (c program) launch(dir string, under *clock.Clock) (running, error) {
+	if under != nil {
+		c.env = append(slices.Clip(c.env), under.Env()...)
+	}
+	return c.start(dir)
+}
+
+// start runs the program in dir, with a new log file there.
+func (c program) start(dir string) (*process, error) {
+	log, err := os.CreateTemp(dir, filepath.Base(c.path)+"-*.log")
 	if err != nil {
-		return nil, fmt.Errorf("start %s: %w", path, err)
+		return nil, fmt.Errorf("start %s: %w", c.path, err)
 	}
 	defer log.Close()
-	cmd := exec.Command(path, args...)
+	cmd := exec.Command(c.path, c.args...)
 	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, log, log
-	cmd.SysProcAttr = dieWithParent()
+	// Another user may not be able to write to the usual temporary folder.
+	cmd.Env = append(append(os.Environ(), "TMPDIR="+dir), c.env...)
+	cmd.SysProcAttr = c.as.attributes()
 
-	p := &process{log: log.Name(), done: make(chan struct{})}
+	p := &process{log: log.Name(), stop: c.stop, done: make(chan struct{})}
 	started := make(chan error)
 	go func() {
 		// Linux ends the child when the thread that started it ends, not the
@@ -51,35 +74,46 @@ func start(dir, path string, args ...string) (*process, error) {
 		}
 	}()
 	if err := <-started; err != nil {
-		return nil, fmt.Errorf("start %s: %w", path, err)
+		return nil, fmt.Errorf("start %s: %w", c.path, err)
 	}
 	return p, nil
 }
 
-// await calls ready again and again until it returns nil. It gives up, with
-// what the program printed, when the program ends or the time is over.
-func (p *process) await(ready func() error) error {
-	over := time.After(patience)
-	again := time.NewTicker(5 * time.Millisecond)
-	defer again.Stop()
-	for {
-		err := ready()
-		if err == nil {
-			return nil
-		}
-		select {
-		case <-p.done:
-			return fmt.Errorf("the server ended before it was ready (%v)%s", p.err, p.printed())
-		case <-over:
-			return fmt.Errorf("the server was not ready after %v: %w%s", patience, err, p.printed())
-		case <-again.C:
-		}
+// run runs the program in dir to its end.
+func (c program) run(dir string) error {
+	p, err := c.start(dir)
+	if err != nil {
+		return err
+	}
+	select {
+	case <-p.done:
+	case <-time.After(patience):
+		return errors.Join(fmt.Errorf("run %s: it did not end within %v%s", c.path, patience, p.printed()), p.crash())
+	}
+	if p.err != nil {
+		return fmt.Errorf("run %s: %w%s", c.path, p.err, p.printed())
+	}
+	return nil
+}
+
+func (p *process) pid() (int, error) { return p.Pid, nil }
+
+func (p *process) ended() error {
+	select {
+	case <-p.done:
+		return fmt.Errorf("the program ended: %v", p.err)
+	default:
+		return nil
 	}
 }
 
-// end stops the program: with SIGTERM, and if that takes too long, by force.
+// end stops the program: with its signal, and if that takes too long, by force.
 func (p *process) end() error {
-	if err := p.Signal(syscall.SIGTERM); err != nil && !errors.Is(err, os.ErrProcessDone) {
+	signal := p.stop
+	if signal == nil {
+		signal = syscall.SIGTERM
+	}
+	if err := p.Signal(signal); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		return fmt.Errorf("stop the server: %w", err)
 	}
 	select {
@@ -96,16 +130,24 @@ func (p *process) crash() error {
 		return fmt.Errorf("kill the server: %w", err)
 	}
 	<-p.done
-	return nil
+	dir, err := filepath.EvalSymlinks(filepath.Dir(p.log))
+	if err != nil {
+		return fmt.Errorf("look for what the server forked: %w", err)
+	}
+	return killForked(dir)
 }
 
-// printed returns the end of what the program printed, for an error's text.
 func (p *process) printed() string {
-	const most = 2000
 	log, err := os.ReadFile(p.log)
 	if err != nil {
 		return fmt.Sprintf("; its log can't be read: %v", err)
 	}
+	return tail(log)
+}
+
+// tail is the end of what a server printed, for an error's text.
+func tail(log []byte) string {
+	const most = 2000
 	log = bytes.TrimSpace(log)
 	if len(log) == 0 {
 		return "; it printed nothing"

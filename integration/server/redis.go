@@ -4,31 +4,27 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
-	"os"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/leasekit/lease/chaos/clock"
 )
 
 var redisSource = source{
-	name:    "Redis",
-	env:     "LEASE_TEST_REDIS_URL",
-	program: "redis-server",
-	install: "apt-get install redis-server",
+	name:     "Redis",
+	env:      "LEASE_TEST_REDIS_URL",
+	programs: []string{"redis-server"},
+	image:    "redis:7",
+	install:  "apt-get install redis-server",
 }
 
 // RedisServer is a Redis that is running.
 type RedisServer struct {
 	url, addr string
-
-	// Of a server that was started here, else zero.
-	path    string
-	dir     string
-	args    []string
-	process *process
+	*instance
 }
 
 // URL returns the address as redis.ParseURL reads it. It may contain a
@@ -44,37 +40,13 @@ var sharedRedis *RedisServer
 // of others: use a prefix that is unique, and leave its settings alone.
 func Redis(t testing.TB) *RedisServer {
 	t.Helper()
-	shared.Lock()
-	defer shared.Unlock()
-	if sharedRedis != nil {
-		return sharedRedis
-	}
-	if url := redisSource.url(); url != "" {
-		o, err := redis.ParseURL(url)
+	return share(t, &sharedRedis, redisSource, redisAt, func(at place) (*RedisServer, []*instance, error) {
+		s, err := startRedis(at, nil)
 		if err != nil {
-			t.Fatalf("%s is not the URL of a Redis; see redis.ParseURL", redisSource.env)
+			return nil, nil, err
 		}
-		s := &RedisServer{url: url, addr: o.Addr}
-		if _, err := s.info(o); err != nil {
-			t.Fatalf("the Redis at %s, which %s names: %v", s.addr, redisSource.env, err)
-		}
-		sharedRedis = s
-		return s
-	}
-	path := redisSource.path(t)
-	needMain(t)
-	dir, err := os.MkdirTemp("", "leasekit-redis-")
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := startRedis(dir, path)
-	if err != nil {
-		os.RemoveAll(dir)
-		t.Fatal(err)
-	}
-	keep(func() error { return errors.Join(s.process.end(), os.RemoveAll(dir)) })
-	sharedRedis = s
-	return s
+		return s, []*instance{s.instance}, nil
+	})
 }
 
 // StartRedis starts a Redis for one test, which may do to it what it likes. It
@@ -82,96 +54,61 @@ func Redis(t testing.TB) *RedisServer {
 // command line; without any it keeps nothing on disk.
 func StartRedis(t testing.TB, args ...string) *RedisServer {
 	t.Helper()
-	s, err := startRedis(t.TempDir(), redisSource.path(t), args...)
+	s, err := startRedis(redisSource.place(t), nil, args...)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		if err := s.process.end(); err != nil {
-			t.Error(err)
-		}
-	})
+	s.endWith(t)
 	return s
 }
 
-// Crash kills a server that StartRedis started, without any farewell.
-func (s *RedisServer) Crash(t testing.TB) {
-	t.Helper()
-	if err := s.process.crash(); err != nil {
-		t.Fatal(err)
-	}
-}
-
-// Restart crashes a server that StartRedis started, unless Crash did, and
-// starts it again at the same address and with the same folder and arguments.
-func (s *RedisServer) Restart(t testing.TB) {
-	t.Helper()
-	s.Crash(t)
-	if err := s.run(); err != nil {
-		t.Fatal(err)
-	}
-}
-
-func startRedis(dir, path string, args ...string) (*RedisServer, error) {
-	// Redis can't choose a free port itself, and the one chosen here may be
-	// gone when it gets there.
-	var failed error
-	for range 5 {
-		port, err := freePort()
-		if err != nil {
-			return nil, err
-		}
-		s := &RedisServer{
-			url:  "redis://127.0.0.1:" + port,
-			addr: net.JoinHostPort("127.0.0.1", port),
-			path: path,
-			dir:  dir,
-			args: append([]string{
-				"--bind", "127.0.0.1", "--port", port, "--protected-mode", "yes",
-				"--dir", dir, "--save", "", "--appendonly", "no",
-				"--daemonize", "no", "--logfile", "",
-			}, args...),
-		}
-		if failed = s.run(); failed == nil {
-			return s, nil
-		}
-		if s.process == nil || !strings.Contains(s.process.printed(), "Address already in use") {
-			break
-		}
-	}
-	return nil, failed
-}
-
-// run starts the program and waits until it answers.
-func (s *RedisServer) run() error {
-	p, err := start(s.dir, s.path, s.args...)
+// redisAt is the server that somebody else started.
+func redisAt(url string) (*RedisServer, error) {
+	o, err := redis.ParseURL(url)
 	if err != nil {
-		return err
+		return nil, errors.New("the value is not the URL of a Redis; see redis.ParseURL")
 	}
-	s.process = p
-	own := fmt.Sprintf("\r\nprocess_id:%d\r\n", p.Pid)
-	err = p.await(func() error {
-		// First without go-redis, which prints every failure.
-		c, err := net.Dial("tcp", s.addr)
-		if err != nil {
+	s := &RedisServer{url: url, addr: o.Addr}
+	if _, err := redisInfo(o); err != nil {
+		return nil, fmt.Errorf("%s: %w", s.addr, err)
+	}
+	return s, nil
+}
+
+// startRedis starts a Redis under a clock of its own, or under the given one.
+func startRedis(at place, of *clock.Clock, args ...string) (*RedisServer, error) {
+	dir, err := folder("redis", nil)
+	if err != nil {
+		return nil, err
+	}
+	args = append([]string{"--save", "", "--appendonly", "no", "--daemonize", "no", "--logfile", ""}, args...)
+	i, err := startOnFreePort(dir, of, func(port string) *instance {
+		i := &instance{name: "redis-server"}
+		if at.image != "" {
+			i.launcher = &image{name: at.image, cmd: append([]string{"redis-server", "--protected-mode", "no"}, args...), port: "6379/tcp", on: port}
+		} else {
+			i.launcher = program{path: at.path, args: append([]string{
+				"--bind", "127.0.0.1", "--port", port, "--protected-mode", "yes", "--dir", dir,
+			}, args...)}
+		}
+		i.ready = func(r running) error {
+			info, err := redisInfo(&redis.Options{Addr: i.addr})
+			if p, ok := r.(*process); ok && err == nil && !strings.Contains(info, fmt.Sprintf("\r\nprocess_id:%d\r\n", p.Pid)) {
+				err = errors.New("another Redis answers at its address")
+			}
 			return err
 		}
-		c.Close()
-		info, err := s.info(&redis.Options{Addr: s.addr})
-		if err == nil && !strings.Contains(info, own) {
-			err = errors.New("another Redis answers at its address")
-		}
-		return err
+		return i
 	})
 	if err != nil {
-		return errors.Join(fmt.Errorf("start redis-server at %s: %w", s.addr, err), p.crash())
+		return nil, err
 	}
-	return nil
+	return &RedisServer{url: "redis://" + i.addr, addr: i.addr, instance: i}, nil
 }
 
-// info asks the server what it is. It fails while the server is still loading
+// redisInfo asks the server what it is. It fails while the server is still loading
 // its data.
-func (s *RedisServer) info(o *redis.Options) (string, error) {
+func redisInfo(o *redis.Options) (string, error) {
 	o.MaxRetries, o.DialerRetries = -1, 1
 	o.DialTimeout, o.ReadTimeout = time.Second, time.Second
 	client := redis.NewClient(o)

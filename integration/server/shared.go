@@ -11,8 +11,8 @@ import (
 // one takes a moment, and a suite opens many stores.
 var shared struct {
 	sync.Mutex
-	main bool // Main will end them
-	stop []func() error
+	main    bool // Main will end them
+	started []*instance
 }
 
 // Main runs the tests, ends the servers that they started, and exits. It is the
@@ -24,24 +24,46 @@ func Main(m *testing.M) {
 	code := m.Run()
 	shared.Lock()
 	defer shared.Unlock()
-	for _, stop := range shared.stop {
-		if err := stop(); err != nil {
+	for _, i := range shared.started {
+		logs, err := i.close(code != 0)
+		if err != nil {
 			fmt.Fprintln(os.Stderr, "stop a server:", err)
 			code = max(code, 1)
+		}
+		if logs != "" {
+			fmt.Fprintf(os.Stderr, "the log of the shared %s is kept in %s\n", i.name, logs)
 		}
 	}
 	os.Exit(code)
 }
 
-// keep makes Main call stop. The caller holds the lock of shared.
-func keep(stop func() error) {
-	shared.stop = append(shared.stop, stop)
-}
-
-// needMain fails a test whose binary would leave servers running.
-func needMain(t testing.TB) {
+// share returns the server of a kind that the tests of this binary share, kept
+// once it is there: the one that the environment names, unless named is nil, else
+// a new one.
+func share[S any](t testing.TB, kept **S, from source, named func(url string) (*S, error), start func(place) (*S, []*instance, error)) *S {
 	t.Helper()
+	shared.Lock()
+	defer shared.Unlock()
+	if *kept != nil {
+		return *kept
+	}
+	if url := from.url(); url != "" && named != nil {
+		s, err := named(url)
+		if err != nil {
+			t.Fatalf("the %s that %s names: %v", from.name, from.env, err)
+		}
+		*kept = s
+		return s
+	}
+	at := from.place(t)
 	if !shared.main {
 		t.Fatal("this test starts a server that nothing ends: add func TestMain(m *testing.M) { server.Main(m) } to the package")
 	}
+	s, all, err := start(at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	shared.started = append(shared.started, all...)
+	*kept = s
+	return s
 }
