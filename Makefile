@@ -15,7 +15,7 @@ help: ## show this list
 conform: ## run the conformance suite on the bundled backends; needs only Go and make
 	@tools/conform
 
-needs: ## install what make test needs and is missing: redis-server, a C compiler
+needs: ## install what make test needs and is missing: servers, a C compiler
 	@tools/install-needs
 
 test: needs ## run all tests of all modules, with -race and real servers

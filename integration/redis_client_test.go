@@ -37,18 +37,27 @@ func redisClient(t testing.TB, s *server.RedisServer, change func(*redis.Options
 // ownPrefix separates a test from all others that use the same server. What is
 // stored under it, and under longer ones, is removed after the test: the server
 // may be somebody's.
-func ownPrefix(t testing.TB, client *redis.Client) string {
+func ownPrefix(t testing.TB, client redis.UniversalClient) string {
 	t.Helper()
 	prefix := "leasekit-test-" + rand.Text() + ":"
-	t.Cleanup(func() {
-		ctx := context.Background()
-		all := client.Scan(ctx, 0, "{*:"+prefix+"*", 1000).Iterator()
+	remove := func(ctx context.Context, node *redis.Client) error {
+		all := node.Scan(ctx, 0, "{*:"+prefix+"*", 1000).Iterator()
 		for all.Next(ctx) {
 			if err := client.Del(ctx, all.Val()).Err(); err != nil {
-				t.Errorf("remove what the test stored: %v", err)
+				return err
 			}
 		}
-		if err := all.Err(); err != nil {
+		return all.Err()
+	}
+	t.Cleanup(func() {
+		var err error
+		switch client := client.(type) {
+		case *redis.ClusterClient:
+			err = client.ForEachMaster(context.Background(), remove)
+		case *redis.Client:
+			err = remove(context.Background(), client)
+		}
+		if err != nil {
 			t.Errorf("remove what the test stored: %v", err)
 		}
 	})

@@ -200,33 +200,3 @@ func TestRedisOpen(t *testing.T) {
 		t.Errorf("Open of a server that is down: the error %q must name %s and not the password", err, srv.Addr())
 	}
 }
-
-// The rights that the documentation of package redislease lists are enough.
-func TestRedisRights(t *testing.T) {
-	srv := server.StartRedis(t)
-	admin := redisClient(t, srv, nil)
-	redisDo(t, admin, "acl", "setuser", "worker", "on", ">secret", "resetkeys", "~{6:lease:*", "-@all",
-		"+evalsha", "+eval", "+time", "+get", "+incr", "+hgetall", "+hset", "+hdel", "+del", "+pexpireat", "+ping")
-	s, err := redislease.Open("redis://worker:secret@"+srv.Addr(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.Close()
-	ctx := context.Background()
-	redisDo(t, admin, "set", "{6:lease:job}n", int64(1)<<53)
-	l := acquire(t, s, "job", "a", time.Hour)
-	if _, err := s.Acquire(ctx, "job", "b", time.Hour); !errors.Is(err, lease.ErrHeld) {
-		t.Errorf("refused Acquire: got %v, want ErrHeld", err)
-	}
-	if _, err := s.Renew(ctx, l, time.Hour); err != nil {
-		t.Errorf("Renew: %v", err)
-	}
-	if _, err := s.Get(ctx, "job"); err != nil {
-		t.Errorf("Get: %v", err)
-	}
-	for range 2 {
-		if err := s.Release(ctx, l); err != nil {
-			t.Errorf("Release: %v", err)
-		}
-	}
-}

@@ -100,7 +100,7 @@ func (x *excuses) inHistories() []string {
 		case id == "KEY-1": // fresh names may meet others as well
 			ids = append(ids, id)
 		case group == "KEY", group == "ARG", group == "HOLD", group == "FENCE":
-		case id == "EXCL-6", id == "TOKEN-5", id == "TOKEN-8", id == "TOKEN-9", id == "TOKEN-10", id == "TOKEN-11":
+		case id == "EXCL-6", id == "TOKEN-8", id == "TOKEN-9", id == "TOKEN-10", id == "TOKEN-11":
 		case id == "EXPIRY-4", id == "EXPIRY-6", id == "EXPIRY-7", id == "EXPIRY-8", id == "EXPIRY-9":
 		case group == "ERR" && id != "ERR-3" && id != "ERR-7" && id != "ERR-8":
 		default:

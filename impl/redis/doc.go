@@ -57,10 +57,14 @@
 //
 // # Rights
 //
-// An ACL user needs the two kinds of keys, and the commands evalsha, eval,
-// time, get, incr, hgetall, hset, hdel, del and pexpireat. [Open] needs ping, and
-// what its URL asks for: select for a database, client|setname for a name. A
-// cluster client needs cluster|slots.
+// An ACL user needs the two kinds of keys, and these commands; of the channels
+// it needs none. For the default prefix:
+//
+//	ACL SETUSER worker on >PASSWORD resetkeys resetchannels -@all ~{6:lease:* +evalsha +eval +time +get +incr +hgetall +hset +hdel +del +pexpireat +ping
+//
+// Without eval a script that the server has forgotten stays forgotten. ping is for
+// [Open], which also needs what its URL asks for: select for a database,
+// client|setname for a name. A cluster client needs cluster|slots.
 //
 // # Not a Ring
 //
