@@ -20,7 +20,7 @@ func Deadly() []Animal {
 		{Name: "exits", Clause: "ERR-7", Fault: "A call ends the process with status 3.", Open: deadly(func() { os.Exit(3) })},
 		{Name: "exits-with-success", Clause: "ERR-7", Fault: "A call ends the process with status 0, as if all were well.", Open: deadly(func() { os.Exit(0) })},
 		{Name: "grows-without-end", Clause: "ERR-7", Fault: "A call takes memory until there is none.", Open: deadly(grow)},
-		{Name: "overflows-the-stack", Clause: "ERR-7", Fault: "A call calls itself without end.", Open: deadly(func() { deepen(1) })},
+		{Name: "overflows-the-stack", Clause: "ERR-7", Fault: "A call calls itself without end.", Open: deadly(func() { runtime.KeepAlive(deepen(1)) })},
 		{Name: "unlocked-map", Clause: "ERR-7", Fault: "Calls write one map without a lock, which Go's runtime ends the process for.", Open: hostileStore(unlockedMap)},
 		{Name: "unlocked-number", Clause: "ERR-7", Fault: "Calls write one number without a lock: nothing but the race detector sees it.", Open: hostileStore(unlockedNumber)},
 	}
