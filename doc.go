@@ -19,7 +19,7 @@
 // granted for that key before. The holder sends its token along with each
 // write, and the protected resource remembers the highest token it has seen
 // and refuses a lower one. The late worker's write carries an old token, and
-// is refused. The idea is described in Mike Burrows, The Chubby lock service
+// is refused. Package fence is that side. The idea is described in Mike Burrows, The Chubby lock service
 // for loosely-coupled distributed systems (OSDI 2006), section 2.4, there
 // called a sequencer.
 //

@@ -107,7 +107,7 @@ var tokenClauses = []Clause{
 		Sentence: "Concurrent grants never share a token, nor does a later grant get a lower one than an earlier grant.",
 		Why:      "Two contenders read the same counter, and two grants carry one token.",
 		Source:   "https://github.com/mlflow/mlflow/pull/25199",
-		How:      "Concurrency – the races for free, expired and released keys also compare the tokens of all grants of a key, in the order of their calls.",
+		How:      "Concurrency – the races for free, expired and released keys also compare the tokens of all grants of a key, in the order of their calls; each holder writes to a fenced sink, in time and too late, and is never refused there while its lease lives.",
 	},
 	{
 		ID:       "TOKEN-8",

@@ -79,7 +79,7 @@ func TestOnlyFailoverIsShould(t *testing.T) {
 // them must find the field.
 func TestNeedsNameFields(t *testing.T) {
 	fields := map[string]bool{}
-	for _, v := range []any{Harness{}, Clock{}} {
+	for _, v := range []any{Harness{}, Clock{}, FenceHarness{}} {
 		for _, f := range reflect.VisibleFields(reflect.TypeOf(v)) {
 			fields[f.Name] = true
 		}
@@ -87,6 +87,7 @@ func TestNeedsNameFields(t *testing.T) {
 	for _, f := range reflect.VisibleFields(reflect.TypeOf(Worker{})) {
 		fields["Worker."+f.Name] = true
 	}
+	fields["FenceHarness"] = true
 	name := regexp.MustCompile(`[A-Z]\w*(\.\w+)?`)
 	for _, c := range Clauses() {
 		if c.Needs == "" {

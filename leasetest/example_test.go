@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/leasekit/lease"
+	"github.com/leasekit/lease/fence"
 	memlease "github.com/leasekit/lease/impl/memory"
 	"github.com/leasekit/lease/leasetest"
 )
@@ -52,4 +53,39 @@ func ExampleCheck() {
 	// EXPIRY-2 pass
 	// TOKEN-8 not checked: needs a counter that can be set: Harness.SeedToken
 	// failed: 0
+}
+
+// openFenced makes one empty protected resource.
+func openFenced(testing.TB) *leasetest.FenceHarness {
+	var m fence.Memory
+	return &leasetest.FenceHarness{Connect: func(testing.TB) fence.Resource { return &m }}
+}
+
+// In a test of a protected resource, RunFence is all there is to call:
+//
+//	func TestFence(t *testing.T) { leasetest.RunFence(t, openFenced) }
+func ExampleRunFence() {
+	var t *testing.T // the test's own
+	_ = func() { leasetest.RunFence(t, openFenced) }
+}
+
+// Outside of go test, CheckFence returns the report.
+func ExampleCheckFence() {
+	report, err := leasetest.CheckFence(context.Background(), openFenced, &leasetest.Options{Name: "memory"})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, c := range report.Clauses {
+		fmt.Println(c.ID, c.Verdict)
+	}
+	result, _ := report.Result("FENCE-4")
+	fmt.Println(result.Reason)
+	// Output:
+	// FENCE-1 pass
+	// FENCE-2 pass
+	// FENCE-3 pass
+	// FENCE-4 not checked
+	// FENCE-5 pass
+	// the harness has no Restart
 }

@@ -139,14 +139,19 @@ func (h *Harness) check() error {
 	if h.MaxTTL > 0 && h.MinTTL > h.MaxTTL {
 		return fmt.Errorf("the harness's MinTTL %v is above MaxTTL %v", h.MinTTL, h.MaxTTL)
 	}
-	if err := checkEntries("Deviations", h.Deviations); err != nil {
+	return checkDeclared(h.Deviations, h.Unchecked)
+}
+
+// checkDeclared looks at what a harness says of clauses.
+func checkDeclared(deviations, unchecked map[string]string) error {
+	if err := checkEntries("Deviations", deviations); err != nil {
 		return err
 	}
-	if err := checkEntries("Unchecked", h.Unchecked); err != nil {
+	if err := checkEntries("Unchecked", unchecked); err != nil {
 		return err
 	}
-	for _, id := range slices.Sorted(maps.Keys(h.Deviations)) {
-		if _, both := h.Unchecked[id]; both {
+	for _, id := range slices.Sorted(maps.Keys(deviations)) {
+		if _, both := unchecked[id]; both {
 			return fmt.Errorf("the harness names %s both in Deviations and in Unchecked: keep one of the two", id)
 		}
 	}

@@ -69,7 +69,7 @@ func (s *suite) isolate() (*Report, error) {
 		}
 		return &r, nil
 	case ended != nil:
-		return Died(s.name, ended.Error()), nil
+		return died(s.name, ended.Error(), s.clauses, s.deadly), nil
 	}
-	return Died(s.name, "it left no report, and ended as if all were well"), nil
+	return died(s.name, "it left no report, and ended as if all were well", s.clauses, s.deadly), nil
 }

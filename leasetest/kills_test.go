@@ -10,6 +10,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/leasekit/lease/leasetest"
+	"github.com/leasekit/lease/leasetest/internal/fencezoo"
 	"github.com/leasekit/lease/leasetest/internal/zoo"
 )
 
@@ -62,10 +63,19 @@ func median[T int | float64](list []T) T {
 	return list[len(list)/2]
 }
 
-// inOrder sorts kills as the zoo has its animals.
+// everyBroken lists the broken animals of all zoos.
+func everyBroken() []zoo.Animal {
+	all := zoo.Broken()
+	for _, r := range fencezoo.Broken() {
+		all = append(all, r.Animal)
+	}
+	return all
+}
+
+// inOrder sorts kills as the zoos have their animals.
 func inOrder(kills []kill) []kill {
 	at := map[string]int{}
-	for i, a := range zoo.Broken() {
+	for i, a := range everyBroken() {
 		at[a.Name] = i
 	}
 	sorted := slices.Clone(kills)
@@ -73,20 +83,28 @@ func inOrder(kills []kill) []kill {
 	return sorted
 }
 
-// killFile is the matrix that is checked in.
+// killFile is the matrix that is checked in. Each zoo has a part of it, written by
+// the test of that zoo between two lines of its own.
 const killFile = "KILLS.md"
 
-// killText is what KILLS.md has to hold.
-func killText(kills []kill) string {
+// spliced is the file with another text for one of its parts.
+func spliced(doc, part, text string) (string, error) {
+	begin, end := "<!-- part: "+part+" -->\n", "<!-- end of part: "+part+" -->\n"
+	before, rest, ok := strings.Cut(doc, begin)
+	_, after, okEnd := strings.Cut(rest, end)
+	if !ok || !okEnd {
+		return "", fmt.Errorf("%s has no part %q: it stands between the lines %q and %q", killFile, part, begin, end)
+	}
+	return before + begin + "\n" + text + "\n" + end + after, nil
+}
+
+// TestZooIndex compares the lists of clauses and kinds with the file.
+func TestZooIndex(t *testing.T) { checkKills(t, "index", clauseRows()+"\n"+kindRows()) }
+
+// killRows is the matrix of one zoo.
+func killRows(kills []kill) string {
 	var b strings.Builder
-	b.WriteString("# Kill matrix\n\n" +
-		"Every broken backend of the zoo (internal/zoo), the clauses that fail it, the kind of\n" +
-		"check that finds it, and the calls of the counterexample where they do not depend\n" +
-		"on chance. The kinds are those of real faults, listed at the end. EXCL-5, the\n" +
-		"catch-all for concurrent histories, may fail any of them along. Made by\n" +
-		"`make zoo-write`, from seed 1; a test fails when it is stale.\n\n" +
-		"| mutant | failed by | found by | calls | kinds | what is wrong |\n| --- | --- | --- | ---: | --- | --- |\n")
-	clauses := map[string][]string{}
+	b.WriteString("| mutant | failed by | found by | calls | kinds | what is wrong |\n| --- | --- | --- | ---: | --- | --- |\n")
 	for _, k := range inOrder(kills) {
 		size := "–"
 		if k.sure() {
@@ -101,11 +119,21 @@ func killText(kills []kill) string {
 		}
 		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s |\n", k.animal.Name, strings.Join(k.animal.Clauses(), ", "),
 			k.found, size, strings.Join(k.animal.Kinds, ", "), fault)
-		for _, id := range k.animal.Clauses() {
-			clauses[id] = append(clauses[id], k.animal.Name)
+	}
+	fmt.Fprintf(&b, "\nKilled %d of %d.\n", len(kills), len(kills))
+	return b.String()
+}
+
+// clauseRows lists the mutants of each clause.
+func clauseRows() string {
+	clauses := map[string][]string{}
+	for _, a := range everyBroken() {
+		for _, id := range a.Clauses() {
+			clauses[id] = append(clauses[id], a.Name)
 		}
 	}
-	fmt.Fprintf(&b, "\nKilled %d of %d.\n\n## Clauses\n\n| clause | mutants that it fails |\n| --- | --- |\n", len(kills), len(kills))
+	var b strings.Builder
+	b.WriteString("## Clauses\n\n| clause | mutants that it fails |\n| --- | --- |\n")
 	for _, c := range leasetest.Clauses() {
 		names := strings.Join(clauses[c.ID], ", ")
 		if names == "" {
@@ -113,21 +141,25 @@ func killText(kills []kill) string {
 		}
 		fmt.Fprintf(&b, "| %s | %s |\n", c.ID, names)
 	}
-	b.WriteString("\n## Kinds\n\nThe kinds of faults that were found in lease and lock code in the field, and the\n" +
+	return b.String()
+}
+
+// kindRows lists the mutants of each kind of fault.
+func kindRows() string {
+	var b strings.Builder
+	b.WriteString("## Kinds\n\nThe kinds of faults that were found in lease and lock code in the field, and the\n" +
 		"mutants that stand for them here, or the part of the project that they live in.\n\n" +
 		"| kind | name | mutants, or where it is tried |\n| --- | --- | --- |\n")
 	for _, kind := range zoo.Kinds() {
 		var names []string
-		for _, a := range zoo.Broken() {
+		for _, a := range everyBroken() {
 			if slices.Contains(a.Kinds, kind.ID) {
 				names = append(names, a.Name)
 			}
 		}
-		where := strings.Join(names, ", ")
-		if where == "" {
-			where = kind.Home
-		}
-		fmt.Fprintf(&b, "| %s | %s | %s |\n", kind.ID, kind.Name, where)
+		where := []string{strings.Join(names, ", "), kind.Home}
+		where = slices.DeleteFunc(where, func(s string) bool { return s == "" })
+		fmt.Fprintf(&b, "| %s | %s | %s |\n", kind.ID, kind.Name, strings.Join(where, "; "))
 	}
 	return b.String()
 }
@@ -143,19 +175,21 @@ func unproved(id string) string {
 	return "none yet."
 }
 
-// checkKills compares a run with the file.
-func checkKills(t *testing.T, kills []kill) {
+// checkKills compares a run with its part of the file.
+func checkKills(t *testing.T, part, text string) {
 	t.Helper()
-	text := killText(kills)
+	have, err := os.ReadFile(killFile)
+	if err == nil {
+		text, err = spliced(string(have), part, text)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
 	if *writeKills {
 		if err := os.WriteFile(killFile, []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
 		return
-	}
-	have, err := os.ReadFile(killFile)
-	if err != nil {
-		t.Fatal(err)
 	}
 	if string(have) == text {
 		return

@@ -28,8 +28,13 @@ func Run(t *testing.T, open func(t testing.TB) *Harness) {
 	if open == nil {
 		t.Fatal("leasetest.Run: open is nil: give it a function that returns the Harness of one empty store")
 	}
-	k := flagKnobs()
-	s := newSuite(t, t.Name(), packageOf(open), open, k)
+	newSuite(t, t.Name(), packageOf(open), open, flagKnobs()).test(t)
+}
+
+// test runs the suite as a test, and reports a subtest for each clause.
+func (s *suite) test(t *testing.T) {
+	t.Helper()
+	k := s.knobs
 	s.ordinal = ordinal(t)
 	if inSkewChild() {
 		if err := s.runSkewChild(); err != nil {
@@ -113,6 +118,32 @@ type Options struct {
 	Dir     string        // where to save the histories of failed concurrent checks; default a new temporary folder
 }
 
+// checked returns the options, or the defaults for nil, or what is wrong with
+// them.
+func (o *Options) checked(where string) (*Options, error) {
+	if o == nil {
+		o = &Options{}
+	}
+	if o.Cases < 0 || o.Workers < 0 || o.Limit < 0 {
+		return nil, fmt.Errorf("%s: Options{Cases: %d, Workers: %d, Limit: %v}: want 0 for the defaults, or more", where, o.Cases, o.Workers, o.Limit)
+	}
+	return o, nil
+}
+
+func (o *Options) knobs() knobs {
+	k := knobs{seed: o.Seed, cases: o.Cases, workers: o.Workers, strict: o.Strict}
+	k.fill()
+	return k
+}
+
+// name is the subject's name, or the other one if none was given.
+func (o *Options) name(otherwise string) string {
+	if o.Name == "" {
+		return otherwise
+	}
+	return o.Name
+}
+
 // Check does what Run does outside of go test, and returns the report. The
 // testing.TB that open gets has no test behind it: its failures become the
 // verdict "error".
@@ -126,19 +157,15 @@ func Check(ctx context.Context, open func(testing.TB) *Harness, o *Options) (*Re
 	if open == nil {
 		return nil, fmt.Errorf("leasetest.Check: open is nil: give it a function that returns the Harness of one empty store")
 	}
-	if o == nil {
-		o = &Options{}
+	o, err := o.checked("leasetest.Check")
+	if err != nil {
+		return nil, err
 	}
-	if o.Cases < 0 || o.Workers < 0 || o.Limit < 0 {
-		return nil, fmt.Errorf("leasetest.Check: Options{Cases: %d, Workers: %d, Limit: %v}: want 0 for the defaults, or more", o.Cases, o.Workers, o.Limit)
-	}
-	k := knobs{seed: o.Seed, cases: o.Cases, workers: o.Workers, strict: o.Strict}
-	k.fill()
-	name := o.Name
-	if name == "" {
-		name = "backend"
-	}
-	s := newSuite(nil, name, packageOf(open), open, k)
+	return newSuite(nil, o.name("backend"), packageOf(open), open, o.knobs()).check(ctx, o)
+}
+
+// check runs the suite outside of go test.
+func (s *suite) check(ctx context.Context, o *Options) (*Report, error) {
 	s.dir = o.Dir
 	if o.Limit > 0 {
 		s.guard.limit = o.Limit
@@ -146,7 +173,7 @@ func Check(ctx context.Context, open func(testing.TB) *Harness, o *Options) (*Re
 	s.ctx = ctx
 	report := s.run()
 	if err := ctx.Err(); err != nil {
-		return report, fmt.Errorf("check %s: %w", name, err)
+		return report, fmt.Errorf("check %s: %w", s.name, err)
 	}
 	return report, nil
 }

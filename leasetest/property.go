@@ -109,7 +109,7 @@ var programClauses = []string{
 // to fail explain it.
 func (s *suite) shortest(st *store, r *runner) *finding {
 	best := r.found
-	shrink(r.found.prog, func(p program) bool {
+	shrink(r.found.prog, plainerSteps, func(p []step) bool {
 		again := r.afresh(st)
 		again.run(p)
 		if again.found == nil || again.found.clause != r.found.clause {

@@ -137,20 +137,23 @@ func (s *suite) race(st *store, prepare func(*store, string) (int64, bool)) (ove
 	return overlapping(calls), true
 }
 
-// relay lets all workers take and release one key in turn, and compares the
-// tokens of their grants.
+// relay lets all workers take and release one key in turn, and write to a fenced
+// sink while they hold it and too late; it compares the tokens of their grants.
 func (s *suite) relay(st *store) bool {
-	key := st.freshName()
-	r := newRecorder(st)
+	key, ttl := st.freshName(), st.ttl(time.Hour)
+	r, sink := newRecorder(st), &sink{key: "k"}
 	together(s.knobs.workers, func(i int) {
 		for range 6 {
-			got := r.do(st.ctx, i, acquireCall(key, holderOf(i), st.ttl(time.Hour)))
+			got := r.do(st.ctx, i, acquireCall(key, holderOf(i), ttl))
 			if got.a.problem != "" || got.a.err != nil {
 				continue
 			}
+			g := sink.hold(st.ctx, got)
+			sink.end(g)
 			if freed := r.do(st.ctx, i, releaseCall(got.granted())).a; freed.problem != "" || freed.err != nil {
 				return // the next Acquire may find the grant that was not released
 			}
+			sink.write(st.ctx, g)
 		}
 	})
 	calls := r.sorted()
@@ -176,7 +179,21 @@ func (s *suite) relay(st *store) bool {
 			}
 		}
 	}
-	return true
+	if st.clock.kind != clockFrozen && time.Since(r.began) > ttl/2 {
+		return true // a lease may have ended while its holder wrote
+	}
+	g, both := sink.judge()
+	switch {
+	case g == nil:
+		return true
+	case both:
+		s.concurrent("EXCL-3", g.String()+"; both leases are live", []recorded{g.other.acquired, g.acquired},
+			"EXCL-1", "EXPIRY-1", "EXPIRY-3", "EXPIRY-5", "RELEASE-1", "RELEASE-2", "ARG-3")
+	default:
+		s.concurrent("TOKEN-7", g.String(), []recorded{g.other.acquired, g.acquired},
+			"TOKEN-1", "TOKEN-2", "TOKEN-4", "EXCL-1", "EXCL-3", "RELEASE-1")
+	}
+	return false
 }
 
 // contention blames a call that had no definite reply on a healthy store, and

@@ -50,13 +50,16 @@ type Report struct {
 // judged it: its death, with the cause in why, breaks ERR-7, and nothing else is
 // known. A program that judges backends it doesn't trust runs the suite in a
 // child process, and calls Died when that leaves no report.
-func Died(backend, why string) *Report {
-	r := &Report{Version: ReportVersion, Backend: backend, Started: time.Now().UTC()}
+func Died(backend, why string) *Report { return died(backend, why, clauses, "ERR-7") }
+
+// died is Died for a subject: its clauses, and the one that its death breaks.
+func died(name, why string, clauses []Clause, deadly string) *Report {
+	r := &Report{Version: ReportVersion, Backend: name, Started: time.Now().UTC()}
 	for _, c := range clauses {
 		result := Result{ID: c.ID, Level: c.Level, Sentence: c.Sentence, Verdict: NotChecked, Reason: "the process died: " + why}
-		if c.ID == "ERR-7" {
+		if c.ID == deadly {
 			result.Verdict, result.Reason = Fail, ""
-			result.Failure = &Failure{Problem: "the backend ends the process that calls it: " + why, Found: "a process of its own", History: []Event{}}
+			result.Failure = &Failure{Problem: name + " ends the process that calls it: " + why, Found: "a process of its own", History: []Event{}}
 		}
 		r.Clauses = append(r.Clauses, result)
 	}

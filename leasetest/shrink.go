@@ -10,28 +10,29 @@ const (
 
 // shrink looks for a shorter and simpler program for which fails still holds:
 // it leaves out runs of steps, long ones first, and then makes what is left
-// plainer. The program is returned as it is if nothing shorter fails.
-func shrink(p program, fails func(program) bool) program {
+// plainer, by what simpler does to a step. The program is returned as it is if
+// nothing shorter fails.
+func shrink[S comparable](p []S, simpler []func(*S), fails func([]S) bool) []S {
 	deadline := time.Now().Add(shrinkTime)
 	runs := 0
-	try := func(q program) bool {
+	try := func(q []S) bool {
 		runs++
 		return runs <= shrinkRuns && time.Now().Before(deadline) && fails(q)
 	}
 	for {
 		before := len(p)
 		p = leaveOut(p, try)
-		p = plainer(p, try)
+		p = plainer(p, simpler, try)
 		if len(p) == before {
 			return p
 		}
 	}
 }
 
-func leaveOut(p program, try func(program) bool) program {
+func leaveOut[S comparable](p []S, try func([]S) bool) []S {
 	for size := len(p) / 2; size > 0; size /= 2 {
 		for at := len(p) - size; at >= 0; {
-			q := append(append(program(nil), p[:at]...), p[at+size:]...)
+			q := append(append([]S(nil), p[:at]...), p[at+size:]...)
 			if try(q) {
 				p = q
 			}
@@ -45,23 +46,26 @@ func leaveOut(p program, try func(program) bool) program {
 }
 
 // plainer replaces what is unusual in each step by what is usual.
-func plainer(p program, try func(program) bool) program {
+func plainer[S comparable](p []S, simpler []func(*S), try func([]S) bool) []S {
 	for i := range p {
-		for _, simpler := range []func(*step){
-			func(s *step) { s.worker = 0 },
-			func(s *step) { s.key = "%" },
-			func(s *step) { s.holder = "alice" },
-			func(s *step) { s.ttl = min(s.ttl, 10*time.Minute) },
-			func(s *step) { s.ref.alter = intact },
-			func(s *step) { s.ref.back = 0 },
-			func(s *step) { s.move.units = 0 },
-		} {
-			q := append(program(nil), p...)
-			simpler(&q[i])
+		for _, simplify := range simpler {
+			q := append([]S(nil), p...)
+			simplify(&q[i])
 			if q[i] != p[i] && try(q) {
 				p = q
 			}
 		}
 	}
 	return p
+}
+
+// plainerSteps make a step of a random program plainer, one way each.
+var plainerSteps = []func(*step){
+	func(s *step) { s.worker = 0 },
+	func(s *step) { s.key = "%" },
+	func(s *step) { s.holder = "alice" },
+	func(s *step) { s.ttl = min(s.ttl, 10*time.Minute) },
+	func(s *step) { s.ref.alter = intact },
+	func(s *step) { s.ref.back = 0 },
+	func(s *step) { s.move.units = 0 },
 }

@@ -12,10 +12,11 @@ import (
 	"time"
 )
 
-// suite is one run of all checks on one backend. Everything is computed before
+// suite is one run of all checks on one subject: a backend, or what subject says. Everything is computed before
 // anything is reported, so that a run restricted to one clause (-run) meets the
 // same programs and the same relaxations as the full one.
 type suite struct {
+	subject
 	parent   testing.TB // nil outside of go test
 	name     string
 	compared int    // programs that the skew check could compare
@@ -38,6 +39,14 @@ type suite struct {
 	programsDone bool // all random programs were run, and enough of them told something
 }
 
+// subject is what a suite is about. Run's is a backend of leases.
+type subject struct {
+	clauses []Clause          // those that it gives verdicts on
+	later   map[string]string // those of them that it has no check for, and why
+	deadly  string            // the clause that is broken by what ends the process
+	examine func(r *Report)   // opens the subject, makes all checks, and fills in the figures
+}
+
 // tally is what the checks have said of one clause so far.
 type tally struct {
 	examined     bool
@@ -51,38 +60,51 @@ type tally struct {
 }
 
 func newSuite(parent testing.TB, name, pkg string, open func(testing.TB) *Harness, k knobs) *suite {
-	return &suite{
+	s := &suite{
 		parent: parent, name: name, pkg: pkg, openFn: open,
 		guard: &guard{limit: callLimit}, knobs: k, seed: k.seed,
 		verdicts: map[string]*tally{}, ctx: context.Background(),
 	}
+	s.subject = subject{clauses: clauses, later: laterClauses, deadly: "ERR-7", examine: s.examineBackend}
+	return s
 }
 
-// run judges the backend.
+// run judges the subject.
 func (s *suite) run() *Report {
 	started := time.Now()
 	report := &Report{
 		Version: ReportVersion, Backend: s.name, Started: started.UTC(),
 		Seed: s.seed, Cases: s.knobs.cases, Strict: s.knobs.strict,
 	}
-	if st, err := s.open("set-up"); err != nil {
-		s.noStart = err
-		for _, c := range clauses {
-			s.broken(c.ID, err)
-		}
-	} else {
-		s.h = st.h
-		s.excuses = newExcuses(st.h)
-		report.Figures = figures(st.h)
-		s.close("set-up", st)
-		s.phases()
-	}
-	for _, c := range clauses {
+	s.examine(report)
+	for _, c := range s.clauses {
 		report.Clauses = append(report.Clauses, s.result(c))
 	}
 	report.count()
 	report.Seconds = time.Since(started).Seconds()
 	return report
+}
+
+// examineBackend makes the checks of Run.
+func (s *suite) examineBackend(report *Report) {
+	st, err := s.open("set-up")
+	if err != nil {
+		s.notStarted(err)
+		return
+	}
+	s.h = st.h
+	s.excuses = newExcuses(st.h)
+	report.Figures = figures(st.h)
+	s.close("set-up", st)
+	s.phases()
+}
+
+// notStarted notes that there is nothing to judge, and why.
+func (s *suite) notStarted(err error) {
+	s.noStart = err
+	for _, c := range s.clauses {
+		s.broken(c.ID, err)
+	}
 }
 
 // phases runs the checks, the most telling first: what they find is excused in
@@ -103,19 +125,25 @@ func (s *suite) phases() {
 	checks = append(checks, s.checkSkewAgain, s.checkDamage, s.checkProgram, s.checkMany, s.checkRaces, s.checkHistories, s.checkContexts, s.checkWaits, s.checkRestart)
 	for _, check := range checks {
 		if s.ctx.Err() != nil {
-			for _, c := range clauses {
-				s.inconclusive(c.ID, "the run was ended before all checks were made")
-			}
+			s.cutShort()
 			break
 		}
 		check()
 	}
-	for id, why := range laterClauses {
+	for id, why := range s.later {
 		s.notChecked(id, why)
 	}
 }
 
-// laterClauses are in the contract, and can't be checked yet.
+// cutShort notes that the run was ended early.
+func (s *suite) cutShort() {
+	for _, c := range s.clauses {
+		s.inconclusive(c.ID, "the run was ended before all checks were made")
+	}
+}
+
+// laterClauses are in the contract, and Run has no check for them: not yet, or
+// because they are not about backends.
 var laterClauses = func() map[string]string {
 	later := map[string]string{
 		"TOKEN-11": "no check for failovers of the store yet",
@@ -126,7 +154,7 @@ var laterClauses = func() map[string]string {
 		case strings.HasPrefix(c.ID, "HOLD-"):
 			later[c.ID] = "the hold helper does not exist yet"
 		case strings.HasPrefix(c.ID, "FENCE-"):
-			later[c.ID] = "the fenced resource does not exist yet"
+			later[c.ID] = "it is about the protected resource: RunFence checks it"
 		}
 	}
 	return later
@@ -273,7 +301,7 @@ func (s *suite) result(c Clause) Result {
 	defer s.mu.Unlock()
 	v := s.tally(c.ID)
 	r := Result{ID: c.ID, Level: c.Level, Sentence: c.Sentence}
-	declared, permitted := "", laterClauses[c.ID]
+	declared, permitted := "", s.later[c.ID]
 	var shown *finding
 	if s.h != nil {
 		declared = s.h.Deviations[c.ID]
@@ -335,7 +363,7 @@ func (s *suite) obscured(id string) string {
 
 // byChance are the clauses whose checks depend on how threads interleave: a
 // deviation from them may fail to show.
-var byChance = map[string]bool{"EXCL-3": true, "EXCL-5": true, "TOKEN-7": true, "ERR-1": true, "ERR-2": true, "ERR-7": true}
+var byChance = map[string]bool{"EXCL-3": true, "EXCL-5": true, "TOKEN-7": true, "ERR-1": true, "ERR-2": true, "ERR-7": true, "FENCE-3": true}
 
 func figures(h *Harness) Figures {
 	f := Figures{Clock: kindOf(h.Clock).String(), Resolution: h.resolution().String()}

@@ -5,7 +5,6 @@ import (
 	"reflect"
 	"runtime"
 	"strings"
-	"testing"
 	"text/tabwriter"
 	"unicode/utf8"
 )
@@ -82,13 +81,14 @@ func wrapped(text string, width int, indent string) string {
 	return b.String()
 }
 
-// packageOf is the import path of the package that open is written in, for the
-// command that repeats a failure.
-func packageOf(open func(testing.TB) *Harness) string {
-	if open == nil {
+// packageOf is the import path of the package that the function open is written
+// in, for the command that repeats a failure.
+func packageOf(open any) string {
+	f := reflect.ValueOf(open)
+	if f.Kind() != reflect.Func || f.IsNil() {
 		return ""
 	}
-	name := runtime.FuncForPC(reflect.ValueOf(open).Pointer()).Name()
+	name := runtime.FuncForPC(f.Pointer()).Name()
 	slash := strings.LastIndexByte(name, '/') + 1
 	dot := strings.IndexByte(name[slash:], '.')
 	if dot < 0 {

@@ -1,4 +1,4 @@
-// Package redislease keeps leases in Redis.
+// Package redislease keeps leases in Redis, and values behind fencing tokens.
 //
 // It works on a go-redis client of one server, of Sentinel or of Cluster, needs no
 // preparation of the server, and does each call in one round trip: one Lua
@@ -17,9 +17,14 @@
 // keeps the braces from being empty, so that both keys of a lease lie in one
 // cluster slot whatever its name is.
 //
-// Redis removes the hash some time after the lease is over. The counter is
+// A [Fence] has one key for each value, a hash with the fields value and token:
+//
+//	{6:fence:job}f
+//
+// Redis removes the hash of a lease some time after the lease is over. The counter is
 // never removed, by a release neither: it is what makes tokens rise. Count on
-// some 80 bytes and the name for every name ever used.
+// some 80 bytes and the name for every name ever used. A fenced value is never
+// removed either, for the same reason.
 //
 // # What is promised
 //
@@ -55,6 +60,11 @@
 // A lease whose counter is gone or too low is reported as an error while its
 // record is there to tell.
 //
+// A Fence lasts as long as Redis keeps its data, and no longer: what loses a
+// counter loses a mark, the value with it, and then the oldest worker alive can
+// write (FENCE-4). It takes appendonly with appendfsync always, noeviction, and no
+// failover while a stale worker may live.
+//
 // # Rights
 //
 // An ACL user needs the two kinds of keys, and these commands; of the channels
@@ -64,7 +74,8 @@
 //
 // Without eval a script that the server has forgotten stays forgotten. ping is for
 // [Open], which also needs what its URL asks for: select for a database,
-// client|setname for a name. A cluster client needs cluster|slots.
+// client|setname for a name. A cluster client needs cluster|slots. A Fence needs its
+// kind of keys, and evalsha, eval, hlen, hget, hexists, hset and hdel.
 //
 // # Not a Ring
 //

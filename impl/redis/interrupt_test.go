@@ -206,7 +206,7 @@ func TestErrorOfEndedContext(t *testing.T) {
 		{"deadline passed", late{context.Background()}, context.DeadlineExceeded},
 		{"live", context.Background(), nil},
 	} {
-		err := fail(tt.ctx, "get", "job", client)
+		err := fail(tt.ctx, "get lease", "job", client)
 		if !errors.Is(err, client) {
 			t.Errorf("%s: got %v, want the client's error in it", tt.name, err)
 		}

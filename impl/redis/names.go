@@ -19,6 +19,11 @@ func newNames(prefix string) names {
 // it. That is never empty, for the number comes first, and it is the same for
 // both, for they are the same up to their last byte.
 func (n names) of(key string) (hash, counter string) {
-	both := n.head + key + "}"
-	return both + "l", both + "n"
+	return n.tagged(key) + "l", n.tagged(key) + "n"
 }
+
+// ofFenced returns the name of the hash of the fenced key. It differs from those of
+// all leases, and shares a cluster slot with the lease of the same prefix and key.
+func (n names) ofFenced(key string) string { return n.tagged(key) + "f" }
+
+func (n names) tagged(key string) string { return n.head + key + "}" }

@@ -35,9 +35,20 @@ const OpenTimeout = 5 * time.Second
 // password or address shows at once. Its errors name the server and never
 // contain the password.
 func Open(rawURL string, o *Options) (*Service, error) {
+	client, close, err := connect(rawURL)
+	if err != nil {
+		return nil, err
+	}
+	s := New(client, o)
+	s.close = close
+	return s, nil
+}
+
+// connect opens a client of its own, and returns what closes it.
+func connect(rawURL string) (client *redis.Client, close func() error, err error) {
 	opts, err := parseURL(rawURL)
 	if err != nil {
-		return nil, fmt.Errorf("open redis: %w", err)
+		return nil, nil, fmt.Errorf("open redis: %w", err)
 	}
 	// Nothing that happens behind the caller's back: no repeated commands, no
 	// repeated dials, no commands but the ones asked for on a new connection.
@@ -50,16 +61,15 @@ func Open(rawURL string, o *Options) (*Service, error) {
 	closing, stopDials := context.WithCancel(context.Background())
 	opts.Dialer = dialer(opts, closing)
 
-	client := redis.NewClient(opts)
-	s := New(client, o)
-	s.close = sync.OnceValue(func() error {
+	client = redis.NewClient(opts)
+	close = sync.OnceValue(func() error {
 		stopDials()
 		return client.Close()
 	})
 	if err := ping(client); err != nil {
-		return nil, errors.Join(fmt.Errorf("open redis at %s: %w", opts.Addr, withoutArgs(err)), s.Close())
+		return nil, nil, errors.Join(fmt.Errorf("open redis at %s: %w", opts.Addr, withoutArgs(err)), close())
 	}
-	return s, nil
+	return client, close, nil
 }
 
 // ping waits for an answer no longer than OpenTimeout, although the client

@@ -1,23 +1,11 @@
--- What every script of this package starts with: reading and judging the
--- record of a lease. The script proper is appended to it.
+-- What every script on leases starts with, after check.lua: reading and judging
+-- the record of a lease. The script proper is appended to it.
 --
 -- KEYS[1]  the lease: a hash of holder, token and expires (ms since 1970)
 -- KEYS[2]  the counter: the highest token ever granted for the key
 --
 -- Tokens stay strings throughout. A Lua number is a double and loses digits
 -- above 2^53; a token may be any int64 above 0.
-
--- positive tells whether s is a positive int64 as Redis writes one.
-local function positive(s)
-  return string.find(s, '^[1-9]%d*$') and
-    (#s < 19 or (#s == 19 and s <= '9223372036854775807'))
-end
-
--- unreadable is the reply for a record that was not written by this package.
--- It must never pass for a free key, nor may anything be written over it.
-local function unreadable(what, value)
-  return {'unreadable', what, value}
-end
 
 -- load returns the lease, or nil if there is no record; then, if something
 -- about it is wrong, the reply that says so. Without a record the counter is
@@ -77,15 +65,6 @@ end
 -- what a double can hold.
 local function expiry(ms, us, ttl_ms, ttl_us)
   return string.format('%.0f', ms + tonumber(ttl_ms) + math.ceil((us + tonumber(ttl_us)) / 1000))
-end
-
--- writable raises an error if this server does not take writes: a replica
--- would otherwise answer from stale data. The write changes nothing and is not
--- replicated. As the first write of a script it also decides the check for
--- memory: what follows is let through, because HDEL itself needs none. Call it
--- after load, which makes sure that a record has no field of that name.
-local function writable()
-  redis.call('HDEL', KEYS[1], '')
 end
 
 -- extend gives a lease that is live another expiry. PEXPIREAT comes last: it

@@ -6,6 +6,8 @@ import (
 	_ "embed"
 	"encoding/hex"
 	"errors"
+	"reflect"
+	"strconv"
 	"strings"
 	"time"
 
@@ -13,6 +15,8 @@ import (
 )
 
 var (
+	//go:embed check.lua
+	checkLua string
 	//go:embed record.lua
 	recordLua string
 	//go:embed acquire.lua
@@ -24,10 +28,19 @@ var (
 	//go:embed get.lua
 	getLua string
 
-	acquireScript = newScript(acquireLua)
-	renewScript   = newScript(renewLua)
-	releaseScript = newScript(releaseLua)
-	getScript     = newScript(getLua)
+	//go:embed fenced.lua
+	fencedLua string
+	//go:embed write.lua
+	writeLua string
+	//go:embed read.lua
+	readLua string
+
+	acquireScript = newScript(recordLua, acquireLua)
+	renewScript   = newScript(recordLua, renewLua)
+	releaseScript = newScript(recordLua, releaseLua)
+	getScript     = newScript(recordLua, getLua)
+	writeScript   = newScript(fencedLua, writeLua)
+	readScript    = newScript(fencedLua, readLua)
 )
 
 // script is a Lua script and the digest by which Redis knows it once it has
@@ -36,8 +49,8 @@ type script struct {
 	source, digest string
 }
 
-func newScript(proper string) *script {
-	source := recordLua + "\n" + proper
+func newScript(record, proper string) *script {
+	source := checkLua + "\n" + record + "\n" + proper
 	sum := sha1.Sum([]byte(source))
 	return &script{source: source, digest: hex.EncodeToString(sum[:])}
 }
@@ -50,8 +63,18 @@ type once struct{ *redis.Cmd }
 
 func (once) NoRetry() bool { return true }
 
-// run runs a script on the lease key. It returns when the reply is there or
-// when the context ends, whichever is first.
+// host is the Redis, or the cluster, on which scripts run.
+type host struct{ client redis.UniversalClient }
+
+func newHost(client redis.UniversalClient) host {
+	if v := reflect.ValueOf(client); v.Kind() == reflect.Pointer && v.IsNil() {
+		client = nil
+	}
+	return host{client}
+}
+
+// run runs a script on keys, which share a cluster slot. It returns when the
+// reply is there or when the context ends, whichever is first.
 //
 // go-redis waits for a reply without looking at the context; at most, with
 // ContextTimeoutEnabled, it heeds a deadline. The connection can't be closed
@@ -64,12 +87,12 @@ func (once) NoRetry() bool { return true }
 // instead of one. BenchmarkRedis (module integration) shows it, at most twice the
 // time of a lone worker's call on loopback, and within the noise on a busy
 // machine. A context that can't end needs no goroutine, and gets none.
-func (s *Service) run(ctx context.Context, sc *script, key string, args ...string) (reply, error) {
-	if s.client == nil {
+func (h host) run(ctx context.Context, sc *script, keys []string, args ...string) (reply, error) {
+	if h.client == nil {
 		return nil, errors.New("the redis client is nil")
 	}
 	if ctx.Done() == nil {
-		return s.exchange(ctx, sc, key, args)
+		return h.exchange(ctx, sc, keys, args)
 	}
 	type result struct {
 		reply reply
@@ -77,7 +100,7 @@ func (s *Service) run(ctx context.Context, sc *script, key string, args ...strin
 	}
 	done := make(chan result, 1)
 	go func() {
-		r, err := s.exchange(ctx, sc, key, args)
+		r, err := h.exchange(ctx, sc, keys, args)
 		done <- result{r, err}
 	}()
 	select {
@@ -112,11 +135,11 @@ func withoutArgs(err error) error {
 // has executed nothing, since it can't tell a key that is missing from one that
 // has not arrived yet. A slot moves in ms, as a rule, so that is waited for, a
 // second and a bit at most.
-func (s *Service) exchange(ctx context.Context, sc *script, key string, args []string) (reply, error) {
+func (h host) exchange(ctx context.Context, sc *script, keys, args []string) (reply, error) {
 	for wait := 10 * time.Millisecond; ; wait *= 2 {
-		r, err := s.send(ctx, "evalsha", sc.digest, key, args)
+		r, err := h.send(ctx, "evalsha", sc.digest, keys, args)
 		if redis.HasErrorPrefix(err, "NOSCRIPT") {
-			r, err = s.send(ctx, "eval", sc.source, key, args)
+			r, err = h.send(ctx, "eval", sc.source, keys, args)
 		}
 		if !redis.HasErrorPrefix(err, "TRYAGAIN") || wait > time.Second {
 			return r, err
@@ -129,18 +152,19 @@ func (s *Service) exchange(ctx context.Context, sc *script, key string, args []s
 	}
 }
 
-func (s *Service) send(ctx context.Context, command, script, key string, args []string) (reply, error) {
+func (h host) send(ctx context.Context, command, script string, keys, args []string) (reply, error) {
 	const firstKey = 3
-	hash, counter := s.names.of(key)
-	all := make([]any, firstKey, firstKey+2+len(args))
-	all[0], all[1], all[2] = command, script, "2"
-	all = append(all, hash, counter)
+	all := make([]any, firstKey, firstKey+len(keys)+len(args))
+	all[0], all[1], all[2] = command, script, strconv.Itoa(len(keys))
+	for _, k := range keys {
+		all = append(all, k)
+	}
 	for _, a := range args {
 		all = append(all, a)
 	}
 	cmd := once{redis.NewCmd(ctx, all...)}
 	cmd.SetFirstKeyPos(firstKey)
-	if err := s.client.Process(ctx, cmd); err != nil {
+	if err := h.client.Process(ctx, cmd); err != nil {
 		return nil, err
 	}
 	return cmd.StringSlice()

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"reflect"
 	"strconv"
 	"time"
 
@@ -27,9 +26,9 @@ type Options struct {
 // Service grants leases that are kept in Redis. It is safe for concurrent use.
 // The package documentation says what it promises and what it can't.
 type Service struct {
-	client redis.UniversalClient
-	names  names
-	close  func() error // nil: the client is the caller's
+	host  host
+	names names
+	close func() error // nil: the client is the caller's
 }
 
 var _ lease.Service = (*Service)(nil)
@@ -47,14 +46,11 @@ var _ lease.Service = (*Service)(nil)
 //     each of DialerRetries, if it can't be reached. Don't set ReadTimeout to
 //     "none". With ContextTimeoutEnabled a context's deadline ends it too.
 func New(client redis.UniversalClient, o *Options) *Service {
-	if v := reflect.ValueOf(client); v.Kind() == reflect.Pointer && v.IsNil() {
-		client = nil
-	}
 	prefix := DefaultPrefix
 	if o != nil && o.Prefix != "" {
 		prefix = o.Prefix
 	}
-	return &Service{client: client, names: newNames(prefix)}
+	return &Service{host: newHost(client), names: newNames(prefix)}
 }
 
 // Close closes the connections of a service that was made by [Open]; calls that
@@ -68,94 +64,100 @@ func (s *Service) Close() error {
 
 // Acquire implements [lease.Service].
 func (s *Service) Acquire(ctx context.Context, key, holder string, ttl time.Duration) (lease.Lease, error) {
-	if err := begin(ctx, "acquire", lease.CheckAcquire(key, holder, ttl)); err != nil {
+	if err := begin(ctx, "acquire lease", lease.CheckAcquire(key, holder, ttl)); err != nil {
 		return lease.Lease{}, err
 	}
 	ms, us := split(ttl)
 	r, err := s.run(ctx, acquireScript, key, holder, ms, us)
 	if err != nil {
-		return lease.Lease{}, fail(ctx, "acquire", key, err)
+		return lease.Lease{}, fail(ctx, "acquire lease", key, err)
 	}
 	switch {
 	case r.is("granted", 2):
 		l, err := r.lease(key, holder, r[1], r[2])
 		if err != nil {
-			return lease.Lease{}, fail(ctx, "acquire", key, err)
+			return lease.Lease{}, fail(ctx, "acquire lease", key, err)
 		}
 		return l, nil
 	case r.is("held", 0):
 		return lease.Lease{}, lease.ErrHeld
 	}
-	return lease.Lease{}, fail(ctx, "acquire", key, r.fault())
+	return lease.Lease{}, fail(ctx, "acquire lease", key, r.fault())
 }
 
 // Renew implements [lease.Service].
 func (s *Service) Renew(ctx context.Context, l lease.Lease, ttl time.Duration) (lease.Lease, error) {
-	if err := begin(ctx, "renew", lease.CheckRenew(l, ttl)); err != nil {
+	if err := begin(ctx, "renew lease", lease.CheckRenew(l, ttl)); err != nil {
 		return lease.Lease{}, err
 	}
 	token := strconv.FormatInt(l.Token, 10)
 	ms, us := split(ttl)
 	r, err := s.run(ctx, renewScript, l.Key, l.Holder, token, ms, us)
 	if err != nil {
-		return lease.Lease{}, fail(ctx, "renew", l.Key, err)
+		return lease.Lease{}, fail(ctx, "renew lease", l.Key, err)
 	}
 	switch {
 	case r.is("renewed", 1):
 		renewed, err := r.lease(l.Key, l.Holder, token, r[1])
 		if err != nil {
-			return lease.Lease{}, fail(ctx, "renew", l.Key, err)
+			return lease.Lease{}, fail(ctx, "renew lease", l.Key, err)
 		}
 		return renewed, nil
 	case r.is("lost", 0):
 		return lease.Lease{}, lease.ErrLost
 	}
-	return lease.Lease{}, fail(ctx, "renew", l.Key, r.fault())
+	return lease.Lease{}, fail(ctx, "renew lease", l.Key, r.fault())
 }
 
 // Release implements [lease.Service]. It returns nil for a lease that is not
 // the present grant.
 func (s *Service) Release(ctx context.Context, l lease.Lease) error {
-	if err := begin(ctx, "release", lease.CheckLease(l)); err != nil {
+	if err := begin(ctx, "release lease", lease.CheckLease(l)); err != nil {
 		return err
 	}
 	r, err := s.run(ctx, releaseScript, l.Key, l.Holder, strconv.FormatInt(l.Token, 10))
 	if err != nil {
-		return fail(ctx, "release", l.Key, err)
+		return fail(ctx, "release lease", l.Key, err)
 	}
 	if !r.is("released", 0) {
-		return fail(ctx, "release", l.Key, r.fault())
+		return fail(ctx, "release lease", l.Key, r.fault())
 	}
 	return nil
 }
 
 // Get implements [lease.Service].
 func (s *Service) Get(ctx context.Context, key string) (lease.Lease, error) {
-	if err := begin(ctx, "get", lease.CheckKey(key)); err != nil {
+	if err := begin(ctx, "get lease", lease.CheckKey(key)); err != nil {
 		return lease.Lease{}, err
 	}
 	r, err := s.run(ctx, getScript, key)
 	if err != nil {
-		return lease.Lease{}, fail(ctx, "get", key, err)
+		return lease.Lease{}, fail(ctx, "get lease", key, err)
 	}
 	switch {
 	case r.is("live", 3):
 		l, err := r.lease(key, r[1], r[2], r[3])
 		if err != nil {
-			return lease.Lease{}, fail(ctx, "get", key, err)
+			return lease.Lease{}, fail(ctx, "get lease", key, err)
 		}
 		return l, nil
 	case r.is("free", 0):
 		return lease.Lease{}, lease.ErrNotHeld
 	}
-	return lease.Lease{}, fail(ctx, "get", key, r.fault())
+	return lease.Lease{}, fail(ctx, "get lease", key, r.fault())
+}
+
+// run runs a script on the two keys of a lease.
+func (s *Service) run(ctx context.Context, sc *script, key string, args ...string) (reply, error) {
+	hash, counter := s.names.of(key)
+	return s.host.run(ctx, sc, []string{hash, counter}, args...)
 }
 
 // begin returns why a call must not touch the store: its context has ended, or
 // an argument is invalid.
 func begin(ctx context.Context, verb string, invalid error) error {
 	if err := ctx.Err(); err != nil {
-		return fmt.Errorf("%s lease: %w", verb, err)
+		return fmt.Errorf("%s: %w", verb, err)
 	}
 	return invalid
 }
@@ -171,9 +173,9 @@ func fail(ctx context.Context, verb, key string, err error) error {
 		ended = context.DeadlineExceeded
 	}
 	if ended != nil && !errors.Is(err, ended) {
-		return fmt.Errorf("%s lease %q: %w: %w", verb, key, ended, err)
+		return fmt.Errorf("%s %q: %w: %w", verb, key, ended, err)
 	}
-	return fmt.Errorf("%s lease %q: %w", verb, key, err)
+	return fmt.Errorf("%s %q: %w", verb, key, err)
 }
 
 // split returns ttl as whole ms and the us beyond them, rounded up: 0 to 1000.

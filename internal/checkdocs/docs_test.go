@@ -105,6 +105,7 @@ func TestReadmeIsComplete(t *testing.T) {
 	readme := text(t, "README.md")
 	for _, typ := range []reflect.Type{
 		reflect.TypeFor[leasetest.Harness](), reflect.TypeFor[leasetest.Worker](), reflect.TypeFor[leasetest.Clock](),
+		reflect.TypeFor[leasetest.FenceHarness](),
 	} {
 		for i := range typ.NumField() {
 			field := typ.Field(i).Name

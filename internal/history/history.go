@@ -53,7 +53,11 @@ const (
 
 // Judge says whether h is linearizable.
 func Judge(h History, timeout time.Duration) Verdict {
-	switch porcupine.CheckOperationsTimeout(h.model(), h.operations(), timeout) {
+	return judge(h.model(), h.operations(), timeout)
+}
+
+func judge(m porcupine.Model, ops []porcupine.Operation, timeout time.Duration) Verdict {
+	switch porcupine.CheckOperationsTimeout(m, ops, timeout) {
 	case porcupine.Ok:
 		return Ok
 	case porcupine.Illegal:
@@ -65,6 +69,10 @@ func Judge(h History, timeout time.Duration) Verdict {
 // Save writes h as JSON, and porcupine's picture of it as HTML, into dir. It
 // returns the two files.
 func Save(h History, dir, name string, timeout time.Duration) ([]string, error) {
+	return save(h, h.model(), h.operations(), dir, name, timeout)
+}
+
+func save(h any, m porcupine.Model, ops []porcupine.Operation, dir, name string, timeout time.Duration) ([]string, error) {
 	text, err := json.MarshalIndent(h, "", "  ")
 	if err != nil {
 		return nil, fmt.Errorf("encode history: %w", err)
@@ -73,8 +81,7 @@ func Save(h History, dir, name string, timeout time.Duration) ([]string, error) 
 	if err := os.WriteFile(data, text, 0o644); err != nil {
 		return nil, fmt.Errorf("write history: %w", err)
 	}
-	m := h.model()
-	_, info := porcupine.CheckOperationsVerbose(m, h.operations(), timeout)
+	_, info := porcupine.CheckOperationsVerbose(m, ops, timeout)
 	if err := porcupine.VisualizePath(m, info, picture); err != nil {
 		return []string{data}, fmt.Errorf("draw history: %w", err)
 	}
@@ -86,16 +93,24 @@ func Save(h History, dir, name string, timeout time.Duration) ([]string, error) 
 // history illegal, so only calls that changed nothing are left out: refused
 // ones, and Gets.
 func Shorten(h History, timeout time.Duration) History {
-	for i := 0; i < len(h.Calls); {
+	h.Calls = shorten(h.Calls, changesNothing, func(calls []Call) bool {
 		q := h
-		q.Calls = append(append([]Call(nil), h.Calls[:i]...), h.Calls[i+1:]...)
-		if changesNothing(h.Calls[i]) && Judge(q, timeout) == Illegal {
-			h = q
+		q.Calls = calls
+		return Judge(q, timeout) == Illegal
+	})
+	return h
+}
+
+func shorten[C any](calls []C, changesNothing func(C) bool, illegal func([]C) bool) []C {
+	for i := 0; i < len(calls); {
+		fewer := append(append([]C(nil), calls[:i]...), calls[i+1:]...)
+		if changesNothing(calls[i]) && illegal(fewer) {
+			calls = fewer
 		} else {
 			i++
 		}
 	}
-	return h
+	return calls
 }
 
 func changesNothing(c Call) bool {

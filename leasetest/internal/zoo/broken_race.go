@@ -123,6 +123,28 @@ func raceFaults() []Animal {
 			}),
 		},
 		{
+			Name: "token-drawn-before-lock", Clause: "TOKEN-7",
+			Fault: "The token is drawn from a sequence before the wait for the lock: no two are the same, and a grant that waited longer has a lower one than the grant before it.",
+			Open: bred(func(r *rules) {
+				drawn := map[string]int64{}
+				r.acquire = func(c *call, holder string, ttl time.Duration) (lease.Lease, error) {
+					last := max(drawn[c.id], c.counter())
+					if last < math.MaxInt64 {
+						drawn[c.id] = last + 1
+					}
+					c.seen = last + 1
+					c.pause()
+					return acquire(c, holder, ttl)
+				}
+				r.token = func(c *call) (int64, error) {
+					if c.seen <= 0 {
+						return 0, errExhausted
+					}
+					return c.seen, nil
+				}
+			}),
+		},
+		{
 			Name: "conflicts-surface", Clause: "ERR-7",
 			Fault:  "Calls that meet in the store are not serialized: one of them fails with a conflict, and nobody tries again.",
 			Kinds:  []string{"B072"},
