@@ -20,6 +20,7 @@ needs: ## install what make test needs and is missing: servers, a C compiler
 
 test: needs ## run all tests of all modules, with -race and real servers
 	LEASE_REQUIRE_SERVERS=1 CGO_ENABLED=1 go test -race work
+	go test -count=1 -run Zoo ./leasetest # all of it: with -race a sample is tried
 
 zoo: ## try the suite on its broken backends with SEEDS (20) seeds from SEED (1) on
 	go test -count=1 -timeout=60m -run 'Zoo$$' -v ./leasetest -zoo.seed=$(SEED) -zoo.seeds=$(SEEDS)

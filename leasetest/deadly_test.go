@@ -36,6 +36,7 @@ func TestUnderDeath(t *testing.T) {
 // TestDeadly wants a verdict on backends that take their process down, in one
 // run that goes on.
 func TestDeadly(t *testing.T) {
+	t.Parallel()
 	says := map[string]string{
 		"panics-elsewhere":    "panic: in a goroutine of the backend",
 		"exits":               "exit status 3",

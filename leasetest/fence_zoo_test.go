@@ -32,7 +32,7 @@ func TestFenceZoo(t *testing.T) {
 		var kills []kill
 		var mu sync.Mutex
 		t.Run(fmt.Sprintf("seed=%d", seed), func(t *testing.T) {
-			for _, r := range fencezoo.Broken() {
+			for _, r := range someOf(fencezoo.Broken(), seed) {
 				t.Run(r.Name, func(t *testing.T) {
 					t.Parallel()
 					k := caught(t, r.Animal, judgedFence(t, r, seed))
@@ -43,7 +43,7 @@ func TestFenceZoo(t *testing.T) {
 			}
 		})
 		t.Logf("seed %d\n%s", seed, killTable(kills))
-		if seed == 1 && !t.Failed() {
+		if seed == 1 && !t.Failed() && !sampling() {
 			checkKills(t, "fence", killRows(kills))
 		}
 	}

@@ -52,10 +52,10 @@ func TestCoarse(t *testing.T) {
 		unit, least, lag time.Duration
 		waits            bool // whether leases end soon enough to wait for
 	}{
-		"resolution 100 ms": {100 * time.Millisecond, 0, 0, true},
-		"MinTTL 100 ms":     {time.Millisecond, 100 * time.Millisecond, 0, true},
-		"ExpiryLag 100 ms":  {time.Millisecond, 0, 100 * time.Millisecond, true},
-		"MinTTL 1 h":        {time.Millisecond, time.Hour, 0, false},
+		"resolution 25 ms": {25 * time.Millisecond, 0, 0, true},
+		"MinTTL 50 ms":     {time.Millisecond, 50 * time.Millisecond, 0, true},
+		"ExpiryLag 50 ms":  {time.Millisecond, 0, 50 * time.Millisecond, true},
+		"MinTTL 1 h":       {time.Millisecond, time.Hour, 0, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
