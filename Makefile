@@ -7,7 +7,7 @@ SEED ?= 1
 SOAK ?= 1m
 
 .DEFAULT_GOAL := help
-.PHONY: help conform needs test zoo zoo-write soak generate lint fuzz bench ci
+.PHONY: help conform needs test zoo zoo-write soak generate lint fuzz ratios bench ci
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' Makefile
@@ -20,13 +20,14 @@ needs: ## install what make test needs and is missing: servers, a C compiler
 
 test: needs ## run all tests of all modules, with -race and real servers
 	LEASE_REQUIRE_SERVERS=1 CGO_ENABLED=1 go test -race work
-	go test -count=1 -run Zoo ./leasetest # all of it: with -race a sample is tried
+	LEASE_REQUIRE_SERVERS=1 go test -count=1 -run Zoo ./leasetest ./integration # whole: with -race a part is tried
 
 zoo: ## try the suite on its broken backends with SEEDS (20) seeds from SEED (1) on
 	go test -count=1 -timeout=60m -run 'Zoo$$' -v ./leasetest -zoo.seed=$(SEED) -zoo.seeds=$(SEEDS)
 
-zoo-write: ## write leasetest/KILLS.md, who is caught by what
+zoo-write: ## write leasetest/KILLS.md and integration/KILLS.md, who is caught by what
 	go test -count=1 -run Zoo ./leasetest -zoo.write
+	LEASE_REQUIRE_SERVERS=1 go test -count=1 -run '^TestServerZoo$$' ./integration -zoo.write
 
 soak: ## run the odd but correct backends for SOAK (1m), and count false alarms
 	go test -count=1 -timeout=24h -run '^TestSoak$$' -v ./leasetest -zoo.soak=$(SOAK)
@@ -39,6 +40,9 @@ lint: ## gofmt, go vet, staticcheck, go mod tidy, stale generated files
 
 fuzz: ## run each fuzz test for FUZZTIME (20s)
 	@FUZZTIME=$(FUZZTIME) tools/fuzz
+
+ratios: ## print what calls cost on each server, as multiples of one raw round trip
+	go test -run '^$$' -bench '^BenchmarkRatio$$' -benchtime 2000x ./integration
 
 bench: ## run the benchmarks
 	go test -run '^$$' -bench . -benchmem work

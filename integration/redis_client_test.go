@@ -41,7 +41,7 @@ func ownPrefix(t testing.TB, client redis.UniversalClient) string {
 	t.Helper()
 	prefix := "leasekit-test-" + rand.Text() + ":"
 	remove := func(ctx context.Context, node *redis.Client) error {
-		all := node.Scan(ctx, 0, "{*:"+prefix+"*", 1000).Iterator()
+		all := node.Scan(ctx, 0, "*"+prefix+"*", 1000).Iterator()
 		for all.Next(ctx) {
 			if err := client.Del(ctx, all.Val()).Err(); err != nil {
 				return err

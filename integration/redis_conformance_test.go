@@ -30,15 +30,9 @@ func TestRedisConformance(t *testing.T) {
 
 // singleHarness is an empty store on one server.
 func singleHarness(t testing.TB, srv *server.RedisServer) *leasetest.Harness {
-	h := redisHarness(t, srv, redisClient(t, srv, nil), func(t testing.TB, _ string, dial dialer) redis.UniversalClient {
+	return crashes(redisHarness(t, srv, redisClient(t, srv, nil), func(t testing.TB, _ string, dial dialer) redis.UniversalClient {
 		return redisClient(t, srv, func(o *redis.Options) { o.Dialer = dial })
-	})
-	if srv.Started() {
-		h.Restart = srv.Restart
-	} else {
-		cantCheck(h, "the server was not started by the test, so it can't be crashed", crashClauses...)
-	}
-	return h
+	}), srv)
 }
 
 // dialer opens the connections of a client.

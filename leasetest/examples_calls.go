@@ -328,7 +328,7 @@ func argumentExamples(h *Harness) []example {
 	if top > 300*day {
 		list = append(list, example{"ARG-3", "the longest ttl lasts", needMove, program{
 			acquire(workerA, "alice", top).granted(),
-			pass(min(top/2, 60*365*day)),
+			pass(min(top/2, 40*365*day)),
 			get(workerB).granted(),
 			acquire(workerB, "bob", ordinaryTTL).held(),
 		}})

@@ -138,7 +138,7 @@ func clockExamples() []example {
 			end(0),
 			pass(2 * day),
 			acquire(workerC, "carol", long).granted(),
-			pass(60 * 365 * day),
+			pass(40 * 365 * day),
 			get(workerC).notHeld(),
 		}},
 		{"EXPIRY-7", "a live lease stays when the clock steps back", needFreeze, program{

@@ -1,6 +1,7 @@
 package integration
 
 import (
+	"testing"
 	"time"
 
 	"github.com/leasekit/lease/chaos/clock"
@@ -32,4 +33,20 @@ func cantCheck(h *leasetest.Harness, why string, clauses ...string) {
 	for _, id := range clauses {
 		h.Unchecked[id] = why
 	}
+}
+
+// crashable is a server that a test may crash if the test started it.
+type crashable interface {
+	Started() bool
+	Restart(t testing.TB)
+}
+
+// crashes lets the suite crash the server, if it may.
+func crashes(h *leasetest.Harness, srv crashable) *leasetest.Harness {
+	if srv.Started() {
+		h.Restart = srv.Restart
+	} else {
+		cantCheck(h, "the server was not started by the test, so it can't be crashed", crashClauses...)
+	}
+	return h
 }

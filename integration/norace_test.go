@@ -1,0 +1,6 @@
+//go:build !race
+
+package integration
+
+// raceDetector says whether the tests were built with -race.
+const raceDetector = false
