@@ -85,7 +85,10 @@ const mostRestarts = 10
 
 func newFenceSuite(s *suite, open func(testing.TB) *FenceHarness) *fenceSuite {
 	f := &fenceSuite{suite: s, open: open, restarts: mostRestarts, hidden: map[string]bool{}}
-	s.subject = subject{clauses: fenceClauses, deadly: "FENCE-2", examine: f.examine}
+	s.subject = subject{
+		clauses: fenceClauses, examine: f.examine,
+		died: func(why string) *Report { return died(s.name, why, fenceClauses, "FENCE-2") },
+	}
 	return f
 }
 

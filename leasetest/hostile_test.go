@@ -2,6 +2,7 @@ package leasetest_test
 
 import (
 	"context"
+	"slices"
 	"testing"
 	"time"
 
@@ -37,6 +38,32 @@ func TestHostile(t *testing.T) {
 			r, _ := report.Result(a.Clause)
 			if r.Verdict == leasetest.Pass || a.Clause == "ERR-7" && r.Verdict != leasetest.Fail {
 				t.Errorf("%s: got %s (%s), want fail", a.Clause, r.Verdict, r.Reason)
+			}
+		})
+	}
+}
+
+// TestHostileHelpers wants the same of hold helpers.
+func TestHostileHelpers(t *testing.T) {
+	for _, a := range zoo.HostileHelpers(t) {
+		t.Run(a.Name, func(t *testing.T) {
+			report, err := leasetest.Helper{Hold: a.Hold}.Check(context.Background(), &leasetest.Options{
+				Name: a.Name, Cases: 20, Limit: 100 * time.Millisecond,
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Log(report.Summary())
+			if len(report.Clauses) != 10 || !report.Failed() {
+				t.Errorf("the report has %d clauses, failed: %v; want all 10, and that it fails", len(report.Clauses), report.Failed())
+			}
+			failed := with(report, leasetest.Fail)
+			if want := []string{a.Clause}; a.Clause != "" && !slices.Equal(failed, want) || a.Clause == "" && len(failed) > 0 {
+				t.Errorf("failed by %v, want %v alone", failed, a.Clause)
+				for _, id := range failed {
+					r, _ := report.Result(id)
+					t.Logf("%s: %s\n%s", id, r.Failure.Problem, leasetest.HistoryText(r.Failure))
+				}
 			}
 		})
 	}

@@ -69,7 +69,7 @@ func (s *suite) isolate() (*Report, error) {
 		}
 		return &r, nil
 	case ended != nil:
-		return died(s.name, ended.Error(), s.clauses, s.deadly), nil
+		return s.died(ended.Error()), nil
 	}
-	return died(s.name, "it left no report, and ended as if all were well", s.clauses, s.deadly), nil
+	return s.died("it left no report, and ended as if all were well"), nil
 }

@@ -65,7 +65,7 @@ func median[T int | float64](list []T) T {
 
 // everyBroken lists the broken animals of all zoos.
 func everyBroken() []zoo.Animal {
-	all := zoo.Broken()
+	all := append(zoo.Broken(), zoo.BrokenHelpers()...)
 	for _, r := range fencezoo.Broken() {
 		all = append(all, r.Animal)
 	}

@@ -37,6 +37,9 @@ func (s *suite) test(t *testing.T) {
 	k := s.knobs
 	s.ordinal = ordinal(t)
 	if inSkewChild() {
+		if s.openFn == nil {
+			return // the child is another run's: this one has no skew to check
+		}
 		if err := s.runSkewChild(); err != nil {
 			t.Error(err)
 		}

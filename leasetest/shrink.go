@@ -13,12 +13,7 @@ const (
 // plainer, by what simpler does to a step. The program is returned as it is if
 // nothing shorter fails.
 func shrink[S comparable](p []S, simpler []func(*S), fails func([]S) bool) []S {
-	deadline := time.Now().Add(shrinkTime)
-	runs := 0
-	try := func(q []S) bool {
-		runs++
-		return runs <= shrinkRuns && time.Now().Before(deadline) && fails(q)
-	}
+	try := whileTime(fails)
 	for {
 		before := len(p)
 		p = leaveOut(p, try)
@@ -29,10 +24,21 @@ func shrink[S comparable](p []S, simpler []func(*S), fails func([]S) bool) []S {
 	}
 }
 
-func leaveOut[S comparable](p []S, try func([]S) bool) []S {
-	for size := len(p) / 2; size > 0; size /= 2 {
+// whileTime is fails while there is time to look further; after that nothing
+// fails any more.
+func whileTime[T any](fails func(T) bool) func(T) bool {
+	deadline := time.Now().Add(shrinkTime)
+	runs := 0
+	return func(x T) bool {
+		runs++
+		return runs <= shrinkRuns && time.Now().Before(deadline) && fails(x)
+	}
+}
+
+func leaveOut[S ~[]E, E any](p S, try func(S) bool) S {
+	for size := max(1, len(p)/2); size > 0; size /= 2 {
 		for at := len(p) - size; at >= 0; {
-			q := append(append([]S(nil), p[:at]...), p[at+size:]...)
+			q := append(append(S(nil), p[:at]...), p[at+size:]...)
 			if try(q) {
 				p = q
 			}

@@ -41,10 +41,10 @@ type suite struct {
 
 // subject is what a suite is about. Run's is a backend of leases.
 type subject struct {
-	clauses []Clause          // those that it gives verdicts on
-	later   map[string]string // those of them that it has no check for, and why
-	deadly  string            // the clause that is broken by what ends the process
-	examine func(r *Report)   // opens the subject, makes all checks, and fills in the figures
+	clauses []Clause                 // those that it gives verdicts on
+	later   map[string]string        // those of them that it has no check for, and why
+	died    func(why string) *Report // the report, if the process that judges dies
+	examine func(r *Report)          // opens the subject, makes all checks, and fills in the figures
 }
 
 // tally is what the checks have said of one clause so far.
@@ -65,7 +65,10 @@ func newSuite(parent testing.TB, name, pkg string, open func(testing.TB) *Harnes
 		guard: &guard{limit: callLimit}, knobs: k, seed: k.seed,
 		verdicts: map[string]*tally{}, ctx: context.Background(),
 	}
-	s.subject = subject{clauses: clauses, later: laterClauses, deadly: "ERR-7", examine: s.examineBackend}
+	s.subject = subject{
+		clauses: clauses, later: laterClauses, examine: s.examineBackend,
+		died: func(why string) *Report { return Died(name, why) },
+	}
 	return s
 }
 
@@ -152,7 +155,7 @@ var laterClauses = func() map[string]string {
 	for _, c := range clauses {
 		switch {
 		case strings.HasPrefix(c.ID, "HOLD-"):
-			later[c.ID] = "the hold helper does not exist yet"
+			later[c.ID] = "it is about the hold helper: RunHold checks it"
 		case strings.HasPrefix(c.ID, "FENCE-"):
 			later[c.ID] = "it is about the protected resource: RunFence checks it"
 		}

@@ -88,7 +88,21 @@ func packageOf(open any) string {
 	if f.Kind() != reflect.Func || f.IsNil() {
 		return ""
 	}
-	name := runtime.FuncForPC(f.Pointer()).Name()
+	return packageIn(runtime.FuncForPC(f.Pointer()).Name())
+}
+
+// callerPackage is the import path of the package whose function calls the
+// function of this package that calls this one.
+func callerPackage() string {
+	pc, _, _, ok := runtime.Caller(2)
+	if !ok {
+		return ""
+	}
+	return packageIn(runtime.FuncForPC(pc).Name())
+}
+
+// packageIn is the import path in the full name of a function.
+func packageIn(name string) string {
 	slash := strings.LastIndexByte(name, '/') + 1
 	dot := strings.IndexByte(name[slash:], '.')
 	if dot < 0 {

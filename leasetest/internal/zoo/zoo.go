@@ -29,6 +29,9 @@ type Animal struct {
 	Source string   // address of a public report of such a fault; "" if none is known
 	Unseen []string // clauses that its harness can't have checked
 	Open   func(t testing.TB) *leasetest.Harness
+
+	// Hold is the hold helper, of an animal that is one; Open is nil then.
+	Hold leasetest.HoldFunc
 }
 
 // Clauses returns all clauses that the animal breaks.
@@ -51,6 +54,28 @@ func Broken() []Animal {
 		expiryFaults(), endFaults(), clockFaults(), renewFaults(), staleRenewFaults(),
 		releaseFaults(), getFaults(), keyFaults(), namespaceFaults(), nameFaults(), ttlFaults(),
 		contextFaults(), replyFaults(), outageFaults(), damageFaults(), waitFaults(), restartFaults(),
+	} {
+		all = append(all, group...)
+	}
+	return all
+}
+
+// BaseHelper returns the hold helper without a fault.
+func BaseHelper() Animal {
+	return Animal{
+		Name:  "base-helper",
+		Fault: "Nothing is wrong or odd: a goroutine that renews, and one that watches.",
+		Hold:  helper(func(*helperRules) {}),
+	}
+}
+
+// BrokenHelpers returns the hold helpers with a fault, in the order of their
+// clauses.
+func BrokenHelpers() []Animal {
+	var all []Animal
+	for _, group := range [][]Animal{
+		grantFaults(), keepFaults(), lossFaults(), deadlineFaults(), patienceFaults(),
+		confirmFaults(), returnFaults(), errorFaults(), holdWaitFaults(), restFaults(),
 	} {
 		all = append(all, group...)
 	}

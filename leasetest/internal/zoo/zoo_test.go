@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"regexp"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -21,6 +22,13 @@ func everyone() []zoo.Animal {
 	return append(append([]zoo.Animal{zoo.Base()}, zoo.Broken()...), zoo.Odd()...)
 }
 
+// helpers are the hold helpers.
+func helpers() []zoo.Animal {
+	return append(append([]zoo.Animal{zoo.BaseHelper()}, zoo.BrokenHelpers()...), zoo.OddHelpers()...)
+}
+
+func broken() []zoo.Animal { return append(zoo.Broken(), zoo.BrokenHelpers()...) }
+
 func TestAnimals(t *testing.T) {
 	clauses := map[string]bool{}
 	for _, c := range leasetest.Clauses() {
@@ -28,7 +36,10 @@ func TestAnimals(t *testing.T) {
 	}
 	name := regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`)
 	seen := map[string]bool{}
-	for _, a := range everyone() {
+	for _, a := range append(everyone(), helpers()...) {
+		if (a.Open == nil) == (a.Hold == nil) {
+			t.Errorf("%s: want it to be either a backend or a hold helper", a.Name)
+		}
 		if !name.MatchString(a.Name) || seen[a.Name] {
 			t.Errorf("name %q: want a unique one in kebab-case", a.Name)
 		}
@@ -40,17 +51,20 @@ func TestAnimals(t *testing.T) {
 			t.Errorf("%s: source %q, want the address of a report", a.Name, a.Source)
 		}
 	}
-	for _, a := range zoo.Broken() {
+	for _, a := range broken() {
 		for _, id := range a.Clauses() {
 			if !clauses[id] {
 				t.Errorf("%s breaks %q, which is no clause", a.Name, id)
+			}
+			if strings.HasPrefix(id, "HOLD-") != (a.Hold != nil) {
+				t.Errorf("%s breaks %s, which is not about what it is", a.Name, id)
 			}
 		}
 		if len(a.Along) > 2 || (len(a.Along) == 0) != (a.Nature == "") {
 			t.Errorf("%s breaks %v along, because %q; want at most two clauses and a reason, or neither", a.Name, a.Along, a.Nature)
 		}
 	}
-	for _, a := range append(zoo.Odd(), zoo.Base()) {
+	for _, a := range append(append(zoo.Odd(), zoo.Base(), zoo.BaseHelper()), zoo.OddHelpers()...) {
 		if a.Clause != "" {
 			t.Errorf("%s breaks %s, want a backend that keeps the contract", a.Name, a.Clause)
 		}
@@ -61,7 +75,7 @@ func TestAnimals(t *testing.T) {
 // home elsewhere.
 func TestKinds(t *testing.T) {
 	stood := map[string]bool{}
-	for _, a := range zoo.Broken() {
+	for _, a := range broken() {
 		for _, id := range a.Kinds {
 			stood[id] = true
 		}
