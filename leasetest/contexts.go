@@ -181,10 +181,16 @@ func (s *suite) checkUnknownOutcomes(st *store) {
 		var cut atomic.Int32
 		judged = true
 		key, calls := s.randomRound(st, i, func(rnd *rand.Rand) (context.Context, context.CancelFunc) {
-			if rnd.IntN(4) > 0 || cut.Add(1) > maxCut {
+			if rnd.IntN(4) > 0 {
 				return context.WithCancel(st.ctx)
 			}
-			return endingContext(st.ctx, rnd.IntN(8))
+			switch n := cut.Add(1); {
+			case n == 1: // done before the call, so that no round is without
+				return endingContext(st.ctx, 0)
+			case n <= maxCut:
+				return endingContext(st.ctx, rnd.IntN(8))
+			}
+			return context.WithCancel(st.ctx)
 		})
 		here := 0
 		for _, c := range calls {
