@@ -49,8 +49,10 @@ func TestWaitForWriteLock(t *testing.T) {
 					if busy == 0 {
 						want++
 					}
-					for f.Sent() < want {
-						time.Sleep(time.Millisecond) // between two looks
+					select {
+					case <-f.WhenSent(want):
+					case <-done:
+						t.Errorf("%s did not wait for the lock: got %v, %v", call.name, got, err)
 					}
 					f.SetClock(before.ExpiresAt)
 					if n := f.ClockReads() - reads; n != 0 {
@@ -81,15 +83,13 @@ func TestContextEndsWhileLocked(t *testing.T) {
 			svc := f.Service(t, "")
 			unlock := lockFile(t, f)
 			ctx, cancel := context.WithCancel(context.Background())
-			sent := f.Sent()
+			waits := f.WhenSent(f.Sent() + 1)
 			done := make(chan error)
 			go func() {
 				_, err := svc.Acquire(ctx, "job", "a", time.Hour)
 				done <- err
 			}()
-			for f.Sent() == sent {
-				time.Sleep(time.Millisecond) // between two looks
-			}
+			<-waits
 			cancel()
 			select {
 			case err := <-done:

@@ -8,6 +8,7 @@ import (
 	"database/sql/driver"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -28,11 +29,18 @@ type File struct {
 
 	driver *sqlite.Driver
 	dsn    string
-	sent   atomic.Int64
 	reads  atomic.Int64
 
 	mu    sync.Mutex
 	clock time.Time
+	sent  int64
+	waits []sentWait
+}
+
+// sentWait is somebody who waits until so many statements were sent.
+type sentWait struct {
+	sent int64
+	done chan struct{}
 }
 
 // New makes an empty database for the test, with the journal mode "wal" or
@@ -75,7 +83,38 @@ func (f *File) SetClock(now time.Time) {
 }
 
 // Sent is how many statements services have sent.
-func (f *File) Sent() int64 { return f.sent.Load() }
+func (f *File) Sent() int64 {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.sent
+}
+
+// WhenSent is closed as soon as services have sent n statements in all.
+func (f *File) WhenSent(n int64) <-chan struct{} {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	done := make(chan struct{})
+	if f.sent >= n {
+		close(done)
+	} else {
+		f.waits = append(f.waits, sentWait{n, done})
+	}
+	return done
+}
+
+// send counts a statement.
+func (f *File) send() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.sent++
+	f.waits = slices.DeleteFunc(f.waits, func(w sentWait) bool {
+		due := f.sent >= w.sent
+		if due {
+			close(w.done)
+		}
+		return due
+	})
+}
 
 // ClockReads is how often a statement has looked at the clock.
 func (f *File) ClockReads() int64 { return f.reads.Load() }
@@ -107,7 +146,7 @@ func (f *File) Service(t testing.TB, namespace string) *sqllease.Service {
 }
 
 func (f *File) pass(query string) string {
-	f.sent.Add(1)
+	f.send()
 	if f.Fault != nil {
 		return f.Fault(query)
 	}
