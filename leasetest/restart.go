@@ -18,28 +18,26 @@ var restartClauses = []string{"TOKEN-10", "EXPIRY-9", "ERR-5"}
 // checkRestart crashes the store between a grant and what follows it.
 func (s *suite) checkRestart() {
 	if s.h.Restart == nil {
-		for _, id := range restartClauses {
-			s.notChecked(id, "needs a store that the test can crash: Harness.Restart")
-		}
+		ofEach(restartClauses, s.notChecked, "needs a store that the test can crash: Harness.Restart")
 		return
 	}
 	s.withStore("ERR-5", func(st *store) {
 		// Without a crash nothing of it may go wrong, or a crash proves nothing.
 		for _, crash := range []bool{false, true} {
 			a := aftermath{st: st, r: newRecorder(st), found: map[string]*finding{}}
-			if why := a.run(crash); why != "" {
-				for _, id := range restartClauses {
-					s.inconclusive(id, why)
-				}
+			why, err := a.run(crash)
+			switch {
+			case err != nil:
+				ofEach(restartClauses, s.broken, err)
 				return
-			}
-			if crash {
+			case why != "":
+				ofEach(restartClauses, s.inconclusive, why)
+				return
+			case crash:
 				s.settleRestart(a)
-				return
-			}
-			for _, f := range a.found {
-				for _, id := range restartClauses {
-					s.notChecked(id, "what it looks at goes wrong without a restart too: "+f.problem)
+			case len(a.found) > 0:
+				for _, f := range a.found {
+					ofEach(restartClauses, s.notChecked, "what it looks at goes wrong without a restart too: "+f.problem)
 				}
 				return
 			}
@@ -47,13 +45,18 @@ func (s *suite) checkRestart() {
 	})
 }
 
+// ofEach says the same of several clauses.
+func ofEach[T any](ids []string, say func(id string, what T), what T) {
+	for _, id := range ids {
+		say(id, what)
+	}
+}
+
 // settleRestart takes over what was found, and says what could not be looked at
 // because of it.
 func (s *suite) settleRestart(a aftermath) {
 	if known := s.excuses.inHistories(); len(known) > 0 && len(a.found) > 0 {
-		for _, id := range restartClauses {
-			s.notChecked(id, "can't be told apart from what breaks "+strings.Join(known, ", "))
-		}
+		ofEach(restartClauses, s.notChecked, "can't be told apart from what breaks "+strings.Join(known, ", "))
 		return
 	}
 	for _, id := range restartClauses {
@@ -141,21 +144,21 @@ func (a *aftermath) prepare(long time.Duration) (g grants, ok bool) {
 }
 
 // run makes grants, restarts the store if crash, and looks what is left. It
-// returns why nothing can be said, or "".
-func (a *aftermath) run(crash bool) (why string) {
+// returns why nothing can be said, or "", and the error of a harness that failed.
+func (a *aftermath) run(crash bool) (why string, err error) {
 	st := a.st
 	long := st.ttl(time.Hour)
 	g, ok := a.prepare(long)
 	if !ok {
-		return "no lease could be acquired to try with"
+		return "no lease could be acquired to try with", nil
 	}
 	if crash {
 		if err := st.tb.setUp(&guard{limit: restartLimit}, func() { st.h.Restart(st.tb) }); err != nil {
-			return "the store was not restarted: " + err.Error()
+			return "", fmt.Errorf("restart the store: %w", err)
 		}
 	}
 	if !a.worksAgain(long) {
-		return ""
+		return "", nil
 	}
 	for _, l := range []lease.Lease{g.last, g.renewed} {
 		a.survives(l, long)
@@ -165,7 +168,7 @@ func (a *aftermath) run(crash bool) (why string) {
 			"after the restart a key that was released, last with token %d, is answered %s", g.released.Token, next)
 	}
 	if !st.clock.passes(st.ctx, plain(g.ending.ExpiresAt).Add(st.h.ExpiryLag+st.h.resolution())) {
-		return "the server clock could not be brought to the end of a lease"
+		return "the server clock could not be brought to the end of a lease", nil
 	}
 	switch next := a.call(1, acquireCall(g.ending.Key, "bob", long)); {
 	case errors.Is(next.err, lease.ErrHeld):
@@ -174,7 +177,7 @@ func (a *aftermath) run(crash bool) (why string) {
 		a.breaks("TOKEN-10", fmt.Sprintf("a new grant, its token > %d", g.ending.Token),
 			"after the restart a key that expired, last with token %d, is answered %s", g.ending.Token, next)
 	}
-	return ""
+	return "", nil
 }
 
 // worksAgain says whether both workers, which were connected before, get definite

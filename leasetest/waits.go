@@ -47,8 +47,11 @@ func (s *suite) checkLateCalls(st *store) {
 	waited := 0
 	for _, l := range lateCalls {
 		for _, blocked := range []bool{false, true} {
-			got := s.late(st, l, blocked)
+			got := l.late(st, blocked)
 			switch {
+			case got.err != nil:
+				s.broken(id, got.err)
+				return
 			case got.why != "":
 				s.inconclusive(id, got.why)
 				return
@@ -77,6 +80,7 @@ func (s *suite) checkLateCalls(st *store) {
 
 // lateReply is what became of a late call.
 type lateReply struct {
+	err     error  // the harness failed, or asked to be excused
 	why     string // nothing can be said, because of this
 	waited  bool
 	problem string // what is wrong with the reply
@@ -86,7 +90,7 @@ type lateReply struct {
 
 // late lets a lease end, while the call waits inside the store if blocked, and
 // before it otherwise.
-func (s *suite) late(st *store, l lateCall, blocked bool) (got lateReply) {
+func (l lateCall) late(st *store, blocked bool) (got lateReply) {
 	ttl := 10 * time.Second
 	if !st.clock.movable() {
 		ttl = max(shortWait, 4*st.h.resolution())
@@ -98,35 +102,27 @@ func (s *suite) late(st *store, l lateCall, blocked bool) (got lateReply) {
 		got.why = "no lease could be acquired to try with: " + first.a.String()
 		return got
 	}
-	over := plain(first.a.lease.ExpiresAt).Add(st.h.ExpiryLag + st.h.resolution())
-	c := l.make(first.granted(), ttl)
-
-	unblock := func() {}
-	waiting := func() bool { return false }
-	if blocked {
-		err := st.tb.setUp(st.guard, func() { waiting, unblock = st.h.Block(st.tb, c.key) })
-		if err == nil && (waiting == nil || unblock == nil) {
-			err = errors.New("the harness's Block returned a nil function: return one that says whether a call waits, and one that lets it go on")
-		}
-		if err != nil {
-			got.why = "the key can't be blocked: " + err.Error()
-			return got
-		}
-	}
 	worker, err := st.worker(1, "")
 	if err != nil {
-		got.why = err.Error()
+		got.err = err
+		return got
+	}
+	c := l.make(first.granted(), ttl)
+	waiting, unblock, err := st.block(c.key, blocked)
+	if err != nil {
+		got.err = fmt.Errorf("block a key: %w", err)
 		return got
 	}
 	reply := make(chan answer, 1)
 	if blocked {
 		go func() { reply <- st.call(st.ctx, worker, c) }()
-		got.waited = s.seenWaiting(st, waiting, reply)
+		got.waited = st.seenWaiting(waiting, reply)
 	}
+	over := plain(first.a.lease.ExpiresAt).Add(st.h.ExpiryLag + st.h.resolution())
 	passed := st.clock.passes(st.ctx, over)
 	w := model.Window{Lo: st.clock.earliest()}
 	if err := st.tb.setUp(st.guard, unblock); err != nil {
-		got.why = "the key can't be unblocked: " + err.Error()
+		got.err = fmt.Errorf("unblock a key: %w", err)
 		return got
 	}
 	if !blocked {
@@ -134,45 +130,60 @@ func (s *suite) late(st *store, l lateCall, blocked bool) (got lateReply) {
 	}
 	a := <-reply
 	w.Hi = st.clock.latest()
-	got.calls = append(r.sorted(), recorded{worker: 1, c: c, a: a, called: first.returned, returned: time.Since(r.began)})
+	got.calls = append(r.sorted(), recorded{worker: 1, c: c, a: a, w: w, called: first.returned, returned: time.Since(r.began)})
 	switch {
 	case !passed:
 		got.why = fmt.Sprintf("the server clock could not be brought to %s, where the lease is over", shownTime(over))
-		return got
 	case blocked && !got.waited:
-		return got
 	case a.problem != "" || a.err != nil && !definite(a.err):
 		got.why = fmt.Sprintf("%s that waited inside the store got no definite reply: %s", l.name, a)
-		return got
-	}
-	what := l.name
-	if blocked {
-		what += " that waited inside the store until the lease was over"
-	}
-	if l.lost {
-		if !errors.Is(a.err, lease.ErrLost) {
-			got.problem, got.want = what+" is answered "+a.String(), "ErrLost: the lease is over"
-		}
-		return got
-	}
-	got.want = fmt.Sprintf("a new grant, its token > %d, for %s from %s on", first.a.lease.Token, shownTTL(ttl), shownTime(w.Lo))
-	switch _, inTime := st.clock.rules.GrantWindow(w, ttl, plain(a.lease.ExpiresAt)); {
-	case a.err != nil:
-		got.problem = what + " is refused: " + a.String()
-	case a.lease.Token <= first.a.lease.Token:
-		got.problem = what + " gets the grant that was over: " + a.String()
-	case !inTime:
-		got.problem = what + " gets a grant that is not counted from then: " + a.String()
+	default:
+		got.problem, got.want = l.judge(st, first.a.lease.Token, got.calls[len(got.calls)-1])
 	}
 	return got
 }
 
-// seenWaiting says whether the call came to wait inside the store, rather than
-// to return.
-func (s *suite) seenWaiting(st *store, waiting func() bool, reply chan answer) bool {
+// judge says what is wrong with the reply to a call that came when the lease with
+// the token was over, and what it should have been.
+func (l lateCall) judge(st *store, token int64, late recorded) (problem, want string) {
+	a := late.a
+	what := l.name + ", judged when the lease was over, "
+	if l.lost {
+		if !errors.Is(a.err, lease.ErrLost) {
+			problem = what + "is answered " + a.String()
+		}
+		return problem, "ErrLost: the lease is over"
+	}
+	want = fmt.Sprintf("a new grant, its token > %d, for %s from %s on", token, shownTTL(late.c.ttl), shownTime(late.w.Lo))
+	switch _, inTime := st.clock.rules.GrantWindow(late.w, late.c.ttl, plain(a.lease.ExpiresAt)); {
+	case a.err != nil:
+		problem = what + "is refused: " + a.String()
+	case a.lease.Token <= token:
+		problem = what + "gets the grant that was over: " + a.String()
+	case !inTime:
+		problem = what + "gets a grant that is not counted from then: " + a.String()
+	}
+	return problem, want
+}
+
+// block makes calls that write to key wait, unless not blocked.
+func (s *store) block(key string, blocked bool) (waiting func() bool, unblock func(), err error) {
+	if !blocked {
+		return nil, func() {}, nil
+	}
+	err = s.tb.setUp(s.guard, func() { waiting, unblock = s.h.Block(s.tb, key) })
+	if err == nil && (waiting == nil || unblock == nil) {
+		err = errors.New("the harness's Block returned a nil function: return one that says whether a call waits, and one that lets it go on")
+	}
+	return waiting, unblock, err
+}
+
+// seenWaiting says whether a call came to wait inside the store, rather than to
+// return.
+func (s *store) seenWaiting(waiting func() bool, reply chan answer) bool {
 	look := time.NewTicker(time.Millisecond)
 	defer look.Stop()
-	limit := time.After(st.guard.limit / 2)
+	limit := time.After(s.guard.limit / 2)
 	for {
 		select {
 		case a := <-reply:
@@ -183,7 +194,7 @@ func (s *suite) seenWaiting(st *store, waiting func() bool, reply chan answer) b
 		case <-look.C:
 		}
 		now := false
-		if st.tb.setUp(st.guard, func() { now = waiting() }) == nil && now {
+		if s.tb.setUp(s.guard, func() { now = waiting() }) == nil && now {
 			return true
 		}
 	}
