@@ -168,10 +168,15 @@ func acquire(ctx context.Context, s Service, key, holder string, o HoldOptions, 
 	timed, cancel := context.WithTimeout(ctx, o.TTL-o.Margin)
 	defer cancel()
 	l, err := s.Acquire(timed, key, holder, o.TTL)
-	if err != nil {
+	late := ctx.Err()
+	switch {
+	case err != nil && late != nil && !errors.Is(err, late):
+		return Lease{}, errors.Join(late, err) // it ended while the client was giving up
+	case err != nil && late == nil && timed.Err() != nil:
+		return Lease{}, fmt.Errorf("no answer within %v: %w", o.TTL-o.Margin, err)
+	case err != nil:
 		return Lease{}, err
 	}
-	late := ctx.Err()
 	if took := now().Sub(asked); late == nil && took >= o.TTL-o.Margin {
 		late = fmt.Errorf("%w: the grant took %v to arrive, and may be over", ErrLost, took)
 	}
