@@ -41,6 +41,13 @@
 // of a live lease returns the same grant, Renew and Release are identified by
 // key, holder and token alone, and all three may be repeated at will.
 //
+// # Holding a lease
+//
+// [Hold] does what nearly every user of a lease has to: acquire, renew in the
+// background, tell the work to stop when the lease may have ended, and release. It
+// can't stop work that does not listen, nor a process that is paused; the fencing
+// token is there for that.
+//
 // # Backends
 //
 // Package memlease (impl/memory) keeps leases in one process, package

@@ -41,6 +41,15 @@
 // passes. The most is gained by a Clock that can be moved and frozen: without
 // one, short ttls and real waiting have to do.
 //
+// # Hold helpers
+//
+// RunHold checks a hold helper – what acquires, renews while a body runs, and
+// releases – against the HOLD clauses, on a store of its own in virtual time:
+//
+//	func TestHold(t *testing.T) { leasetest.RunHold(t, lease.Hold) }
+//
+// A helper of another shape joins by an adapter; see HoldFunc and Helper.
+//
 // # Flags
 //
 //	-rapid.checks=N    random programs (default 100, of up to 50 steps each)
@@ -56,4 +65,6 @@
 // TOKEN-7, ERR-2 and ERR-7 are checked so). A store whose clock can only be read
 // is never asked at the very instant of an expiry. And a harness that lies –
 // whose Clock is not the one by which the store judges – gets wrong verdicts.
+// Of a hold helper it does not see what the wall clock alone does to it, for in a
+// bubble there is no other clock; nor a data race, unless the tests run with -race.
 package leasetest

@@ -89,3 +89,37 @@ func ExampleCheckFence() {
 	// FENCE-5 pass
 	// the harness has no Restart
 }
+
+// A hold helper of another shape joins by an adapter, which refuses the options that
+// the helper has no setting for. What it is known not to keep is declared.
+func ExampleHelper() {
+	// withLock stands for the helper: it neither waits nor has a margin.
+	withLock := func(ctx context.Context, s lease.Service, name string, ttl time.Duration, work func(ctx context.Context, token int64) error) error {
+		return lease.Hold(ctx, s, name, &lease.HoldOptions{TTL: ttl}, func(ctx context.Context, l lease.Lease) error {
+			return work(ctx, l.Token)
+		})
+	}
+	helper := leasetest.Helper{
+		Hold: func(ctx context.Context, s lease.Service, key string, o *lease.HoldOptions, body func(context.Context, lease.Lease) error) error {
+			if o.Wait > 0 || o.Margin > 0 {
+				return fmt.Errorf("%w: withLock has no such setting", lease.ErrInvalid)
+			}
+			return withLock(ctx, s, key, o.TTL, func(ctx context.Context, token int64) error {
+				return body(ctx, lease.Lease{Key: key, Token: token})
+			})
+		},
+		Deviations: map[string]string{"HOLD-1": "the body gets the token alone"},
+	}
+	report, err := helper.Check(context.Background(), &leasetest.Options{Name: "withLock"}) // in a test: helper.Run(t)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, id := range []string{"HOLD-1", "HOLD-4"} {
+		result, _ := report.Result(id)
+		fmt.Println(result.ID, result.Verdict+":", result.Reason)
+	}
+	// Output:
+	// HOLD-1 deviation: the body gets the token alone
+	// HOLD-4 pass: in part: one of its scenarios needs HoldOptions.Margin, which the helper refuses
+}

@@ -54,3 +54,19 @@ func FailHistory(t *testing.T) *Failure {
 	}
 	return s.tally("EXCL-5").failure
 }
+
+// FindByStory puts a helper through random schedules alone, and returns the failure
+// of a clause that they found, or nil.
+func FindByStory(t *testing.T, hold HoldFunc, clause string) *Failure {
+	t.Helper()
+	for seed := range uint64(10) { // from which they are known to be found
+		k := knobs{seed: seed + 1}
+		k.fill()
+		s := Helper{Hold: hold}.suite(nil, t.Name(), "", k)
+		s.randomStories(hold)
+		if f := s.tally(clause).failure; f != nil {
+			return f
+		}
+	}
+	return nil
+}

@@ -85,11 +85,22 @@ func (s *suite) breaches(hold HoldFunc, story schedule, r *record, u ruling, fou
 	}
 }
 
+// leftLimit is after how many stories that left something behind the search for a
+// shorter one ends: what they left stays in memory.
+const leftLimit = 30
+
 // shortestStory shrinks a story that breaks a clause. A breach that does not repeat
 // is a breach all the same, unshrunk.
 func (s *suite) shortestStory(hold HoldFunc, story schedule, id string, best *finding) *finding {
+	left := 0
 	broken := func(p schedule) (*finding, bool) {
+		if left == leftLimit {
+			return nil, false
+		}
 		r := hold.tell(s.guard, p)
+		if r.left {
+			left++
+		}
 		b, ok := judgeStory(p, r).broken[id]
 		if !ok || slices.ContainsFunc(b.or, s.excuses.has) {
 			return nil, false

@@ -45,7 +45,7 @@ func drawSchedule(t *rapid.T) schedule {
 		}
 		p.holds = append(p.holds, h)
 	}
-	for range rapid.IntRange(0, 3).Draw(t, "turns") {
+	for range rapid.IntRange(0, 4).Draw(t, "turns") {
 		x := turn{
 			do: rapid.SampledFrom([]turnKind{taken, refused, unheard, slow, slowBack, hangs, clockSet}).Draw(t, "turn"),
 			at: max(0, instant("from", 3)),

@@ -155,3 +155,10 @@ func errText(err error) string {
 func leaseText(l lease.Lease) string {
 	return fmt.Sprintf("%s token %d", shown(l.Holder), l.Token)
 }
+
+func errorText(err error) string {
+	if err == nil {
+		return "nil"
+	}
+	return fmt.Sprintf("the error %q", err)
+}

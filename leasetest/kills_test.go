@@ -27,8 +27,8 @@ type kill struct {
 
 // sure says whether the same seed gives the same kill on every machine: what is
 // found in a shrunk program depends on the time there was to shrink it, and what
-// is found by threads on how they met. The goroutines of a hold helper may meet in
-// one order or another at the same instant of virtual time.
+// is found by threads on how they met. The schedules of hold helpers are always
+// shrunk.
 func (k kill) sure() bool { return k.found == "example" && k.animal.Hold == nil }
 
 // killTable lists the kills in the order of the zoo, with a summary.

@@ -279,11 +279,14 @@ func restFaults() []Animal {
 		},
 		{
 			Name: "timer-not-stopped", Clause: "HOLD-10",
-			Fault: "A timer that was to renew the lease for an overlong body is not stopped, and renews once more.",
+			Fault: "A timer that was to renew the lease for an overlong body is not stopped, and renews once more after it.",
 			Hold: helper(func(r *helperRules) {
 				base := r.life
 				r.life = func(h *held) context.Context {
 					time.AfterFunc(2*h.o.TTL, func() {
+						if !h.returned.Load() {
+							return
+						}
 						ctx, cancel := context.WithTimeout(context.WithoutCancel(h.caller), time.Second)
 						defer cancel()
 						_, _ = h.service.Renew(ctx, h.lease, h.o.TTL)

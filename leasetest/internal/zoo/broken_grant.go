@@ -62,9 +62,12 @@ func grantFaults() []Animal {
 					if !errors.Is(err, lease.ErrHeld) {
 						return err
 					}
-					h.lease, err = h.service.Get(h.caller, h.key)
-					h.got = time.Now()
-					return err
+					theirs, unknown := h.service.Get(h.caller, h.key)
+					if unknown != nil {
+						return err
+					}
+					h.lease, h.got = theirs, time.Now()
+					return nil
 				}
 			}),
 		},

@@ -6,6 +6,9 @@
 // every decision is a field of rules. A fault is one decision made wrongly, as
 // the real ones were that it is modelled on. Switch the fault off and the
 // backend is Base, which keeps the contract.
+//
+// Hold helpers are in the zoo too, all of them one small helper (helper.go) whose
+// decisions are the fields of helperRules; BaseHelper is the one without a fault.
 package zoo
 
 import (
@@ -14,7 +17,7 @@ import (
 	"github.com/leasekit/lease/leasetest"
 )
 
-// Animal is one backend of the zoo.
+// Animal is one backend or hold helper of the zoo.
 type Animal struct {
 	Name   string // short, unique, kebab-case
 	Clause string // the clause it breaks; "" for the odd but correct
