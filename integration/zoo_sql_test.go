@@ -150,16 +150,18 @@ var postgresMutants = []mutant{
 	},
 }
 
+// Where the clock stands still, NOW and UTC_TIMESTAMP of MariaDB creep 1 µs ahead with
+// every statement. That is no fault of a backend, so the mutants below do without it.
 var mariadbMutants = []mutant{
 	{
 		name: "statement-clock", clause: "EXPIRY-8", kinds: []string{"B043"},
 		fault: "The clock is NOW, which is the start of the statement.",
-		edit:  []string{"SYSDATE(6)", "NOW(6)"},
+		edit:  []string{"SYSDATE(6)", "LEAST(NOW(6), SYSDATE(6))"},
 	},
 	{
 		name: "utc-timestamp", clause: "EXPIRY-8", kinds: []string{"S015"},
 		fault: "The clock is UTC_TIMESTAMP, which is right in every zone and the start of the statement.",
-		edit:  []string{"SYSDATE(6)", "UTC_TIMESTAMP(6)"},
+		edit:  []string{"SYSDATE(6)", "LEAST(UTC_TIMESTAMP(6), SYSDATE(6))"},
 	},
 	{
 		name: "get-past-a-commit", clause: "EXCL-5", kinds: []string{"S019"},
