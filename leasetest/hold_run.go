@@ -148,6 +148,8 @@ func (s *story) call(i int) {
 	})
 	defer func() {
 		s.see(unwatch, noted, ctx, &run.callerEnded)
+		s.rec.mu.Lock()
+		defer s.rec.mu.Unlock()
 		run.callerErr = ctx.Err()
 	}()
 	defer func() {
@@ -206,9 +208,9 @@ func (s *story) body(run *holdRun, plan bodyPlan, ctx context.Context, l lease.L
 		<-work.C
 	}
 	s.see(unwatch, noted, ctx, &b.cancelled)
-	b.cause = context.Cause(ctx)
 	stopped := plan.heeds && ctx.Err() != nil
 	s.rec.mu.Lock()
+	b.cause = context.Cause(ctx)
 	b.ended, b.failed = s.rec.now(), plan.as == fails || plan.as == succeeds && stopped
 	s.rec.mu.Unlock()
 	switch {
