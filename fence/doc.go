@@ -34,7 +34,9 @@
 // # Models
 //
 // [Memory] is a resource in one process, and the plainest model. Package
-// redislease (impl/redis) has one in Redis, in one script. Whatever else protects
+// redislease (impl/redis) has one in Redis, in one script, and package sqllease
+// (impl/kysely-equivalent-sql) one in PostgreSQL, MySQL, MariaDB and SQLite, in one
+// statement. Whatever else protects
 // its data by tokens can be put behind Resource, and leasetest.RunFence then checks
 // it against the clauses FENCE-1 to FENCE-5 of CONFORMANCE.md.
 //

@@ -82,7 +82,7 @@ func checkRights(t *testing.T, tab *sqlTable, c sqlClient, grant string) {
 
 	// A role like that can't make a table, and is told so.
 	tab.do(t, "DROP TABLE {table}")
-	wantAdvice(t, "Migrate with no table", svc.Migrate(context.Background()), "Service.Migrate needs to create it")
+	wantAdvice(t, "Migrate with no table", svc.Migrate(context.Background()), "Migrate needs to create it")
 }
 
 // A server that takes no writes gives no answers either: they may be out of date.

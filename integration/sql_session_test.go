@@ -57,7 +57,8 @@ func TestMariaDBSessions(t *testing.T) {
 	}
 }
 
-// checkSessions has a client with settings and one without share their leases.
+// checkSessions has a client with settings and one without share their leases, and
+// their fenced values.
 func checkSessions(t *testing.T, s *sqlServer, clients map[string]sqlClient) {
 	for name, c := range clients {
 		t.Run(name, func(t *testing.T) {
@@ -67,6 +68,7 @@ func checkSessions(t *testing.T, s *sqlServer, clients map[string]sqlClient) {
 				t.Error(err)
 			}
 			checkLife(t, tab, svc, tab.service(t, sqlClient{}, ""))
+			checkFence(t, tab.fence(t, c), tab.fence(t, sqlClient{}))
 		})
 	}
 }

@@ -67,21 +67,7 @@ type store interface {
 	// is none.
 	get(ctx context.Context, key string) (record, bool, error)
 
-	// kind says what an error of these calls means.
-	kind(err error) kind
-
-	// advice says what can be done about an error, or "".
-	advice(err error) string
-
-	// create makes the table.
-	create(ctx context.Context) error
-
-	// shape returns the table's columns, in order, as "name type" with "key" for
-	// each that belongs to the primary key; none if there is no such table.
-	shape(ctx context.Context) (got, want []string, err error)
-
-	// sane returns what is wrong with the server, or nil.
-	sane(ctx context.Context) error
+	tabled
 }
 
 // kind is what the error of a statement means for the call.
@@ -95,7 +81,7 @@ const (
 
 // What can be done about errors that servers of all kinds have.
 const (
-	adviceRights   = "let the user log in, and grant it SELECT, INSERT and UPDATE on the table; Service.Migrate needs to create it too, if there is none"
+	adviceRights   = "let the user log in, and grant it SELECT, INSERT and UPDATE on the table; Migrate needs to create it too, if there is none"
 	adviceReadOnly = "connect to the primary, with a session that may write"
 	adviceFull     = "make room on the server's disk"
 )

@@ -16,14 +16,42 @@ var errNoTable = errors.New("the table is missing")
 // at once. A role that may not create tables can call it too, if the table is
 // there.
 func (s *Service) Migrate(ctx context.Context) error {
-	if err := s.migrate(ctx); err != nil {
-		return fmt.Errorf("migrate lease table %s: %w", s.table, s.advise(err))
+	if err := s.schema().migrate(ctx); err != nil {
+		return fmt.Errorf("migrate lease table %s: %w", s.table, s.schema().advise(err))
 	}
 	return nil
 }
 
-func (s *Service) migrate(ctx context.Context) error {
-	if err := s.store.sane(ctx); err != nil {
+// schema is a table in a database, of leases or of fenced values.
+type schema struct {
+	tabled
+	table table
+	owner string // the type whose Migrate makes it
+}
+
+// tabled is the part of a store that knows the database and the table.
+type tabled interface {
+	// kind says what an error of a statement means.
+	kind(err error) kind
+
+	// advice says what can be done about an error, or "".
+	advice(err error) string
+
+	// create makes the table.
+	create(ctx context.Context) error
+
+	// shape returns the table's columns, in order, as "name type" with "key" for
+	// each that belongs to the primary key; none if there is no such table.
+	shape(ctx context.Context) (got, want []string, err error)
+
+	// sane returns what is wrong with the server, or nil.
+	sane(ctx context.Context) error
+}
+
+func (s *Service) schema() schema { return schema{s.store, s.table, "Service"} }
+
+func (s schema) migrate(ctx context.Context) error {
+	if err := s.sane(ctx); err != nil {
 		return err
 	}
 	err := s.check(ctx)
@@ -31,9 +59,9 @@ func (s *Service) migrate(ctx context.Context) error {
 		return err
 	}
 	var createErr error
-	tryErr := s.try(ctx, "", func() error {
-		createErr = s.store.create(ctx)
-		if createErr != nil && s.store.kind(createErr) == conflict {
+	tryErr := s.try(ctx, nil, func() error {
+		createErr = s.create(ctx)
+		if createErr != nil && s.kind(createErr) == conflict {
 			return createErr
 		}
 		return nil
@@ -50,17 +78,17 @@ func (s *Service) migrate(ctx context.Context) error {
 }
 
 // check compares the table with what is wanted.
-func (s *Service) check(ctx context.Context) error {
-	got, want, err := s.store.shape(ctx)
+func (s schema) check(ctx context.Context) error {
+	got, want, err := s.shape(ctx)
 	if err != nil {
 		return fmt.Errorf("look at the table %s: %w", s.table, err)
 	}
 	if len(got) == 0 {
-		return fmt.Errorf("%w: there is no table %s that this user can see; call Service.Migrate once, with a user that may create it", errNoTable, s.table)
+		return fmt.Errorf("%w: there is no table %s that this user can see; call %s.Migrate once, with a user that may create it", errNoTable, s.table, s.owner)
 	}
 	if slices.Equal(got, want) {
 		return nil
 	}
-	return fmt.Errorf("the table %s is another one: it has the columns (%s), want (%s); set Options.Table to a name that is free, or move the other table away and call Service.Migrate",
-		s.table, strings.Join(got, ", "), strings.Join(want, ", "))
+	return fmt.Errorf("the table %s is another one: it has the columns (%s), want (%s); set the option Table to a name that is free, or move the other table away and call %s.Migrate",
+		s.table, strings.Join(got, ", "), strings.Join(want, ", "), s.owner)
 }

@@ -17,6 +17,12 @@ const mostTries = 100
 // (ERR-7), the context ends or it has been in conflict too often. Each of the
 // conflicts has changed nothing.
 func (s *Service) try(ctx context.Context, key string, statement func() error) error {
+	return s.schema().try(ctx, func(err error) error { return s.explain(ctx, key, err) }, statement)
+}
+
+// try is the same for any table; explain says more about an error that comes from
+// the table or the row, if it is not nil.
+func (s schema) try(ctx context.Context, explain func(error) error, statement func() error) error {
 	const longest = 100 * time.Millisecond
 	wait := time.Millisecond
 	for tries := 1; ; tries++ {
@@ -27,13 +33,13 @@ func (s *Service) try(ctx context.Context, key string, statement func() error) e
 		if ctx.Err() != nil {
 			return err
 		}
-		switch s.store.kind(err) {
-		case conflict:
+		switch kind := s.kind(err); {
+		case kind == conflict:
 			if tries == mostTries {
 				return fmt.Errorf("in conflict with other sessions %d times: %w", tries, err)
 			}
-		case doubtful:
-			return s.explain(ctx, key, err)
+		case kind == doubtful && explain != nil:
+			return explain(err)
 		default:
 			return s.advise(err)
 		}
@@ -50,8 +56,8 @@ func (s *Service) try(ctx context.Context, key string, statement func() error) e
 }
 
 // advise adds to an error what can be done about it.
-func (s *Service) advise(err error) error {
-	if advice := s.store.advice(err); advice != "" {
+func (s schema) advise(err error) error {
+	if advice := s.advice(err); advice != "" {
 		return fmt.Errorf("%w: %s", err, advice)
 	}
 	return err
@@ -59,7 +65,7 @@ func (s *Service) advise(err error) error {
 
 // explain says what is wrong with a table or a row that made a statement fail.
 func (s *Service) explain(ctx context.Context, key string, err error) error {
-	if wrong := s.check(ctx); wrong != nil {
+	if wrong := s.schema().check(ctx); wrong != nil {
 		return fmt.Errorf("%w (%w)", wrong, err)
 	}
 	r, found, getErr := s.store.get(ctx, key)

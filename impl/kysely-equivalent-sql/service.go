@@ -70,7 +70,7 @@ func New(db *sql.DB, d Dialect, o *Options) (*Service, error) {
 
 // Acquire implements [lease.Service].
 func (s *Service) Acquire(ctx context.Context, key, holder string, ttl time.Duration) (lease.Lease, error) {
-	if err := begin(ctx, "acquire", lease.CheckAcquire(key, holder, ttl)); err != nil {
+	if err := begin(ctx, "acquire lease", lease.CheckAcquire(key, holder, ttl)); err != nil {
 		return lease.Lease{}, err
 	}
 	us := micros(ttl)
@@ -79,7 +79,7 @@ func (s *Service) Acquire(ctx context.Context, key, holder string, ttl time.Dura
 		r, granted, err = s.acquire(ctx, key, holder, us)
 	}
 	if err != nil {
-		return lease.Lease{}, fail(ctx, "acquire", key, err)
+		return lease.Lease{}, fail(ctx, "acquire lease", key, err)
 	}
 	if !granted {
 		return lease.Lease{}, lease.ErrHeld
@@ -87,7 +87,7 @@ func (s *Service) Acquire(ctx context.Context, key, holder string, ttl time.Dura
 	r.holder = []byte(holder)
 	l, err := r.lease(key)
 	if err != nil {
-		return lease.Lease{}, fail(ctx, "acquire", key, err)
+		return lease.Lease{}, fail(ctx, "acquire lease", key, err)
 	}
 	return l, nil
 }
@@ -102,7 +102,7 @@ func (s *Service) acquire(ctx context.Context, key, holder string, us int64) (r 
 
 // Renew implements [lease.Service].
 func (s *Service) Renew(ctx context.Context, l lease.Lease, ttl time.Duration) (lease.Lease, error) {
-	if err := begin(ctx, "renew", lease.CheckRenew(l, ttl)); err != nil {
+	if err := begin(ctx, "renew lease", lease.CheckRenew(l, ttl)); err != nil {
 		return lease.Lease{}, err
 	}
 	var expires int64
@@ -111,7 +111,7 @@ func (s *Service) Renew(ctx context.Context, l lease.Lease, ttl time.Duration) (
 		return err
 	})
 	if err != nil {
-		return lease.Lease{}, fail(ctx, "renew", l.Key, err)
+		return lease.Lease{}, fail(ctx, "renew lease", l.Key, err)
 	}
 	if expires == 0 {
 		return lease.Lease{}, lease.ErrLost
@@ -123,18 +123,18 @@ func (s *Service) Renew(ctx context.Context, l lease.Lease, ttl time.Duration) (
 // Release implements [lease.Service]. It returns nil for a lease that is not
 // the present grant.
 func (s *Service) Release(ctx context.Context, l lease.Lease) error {
-	if err := begin(ctx, "release", lease.CheckLease(l)); err != nil {
+	if err := begin(ctx, "release lease", lease.CheckLease(l)); err != nil {
 		return err
 	}
 	if err := s.try(ctx, l.Key, func() error { return s.store.release(ctx, l) }); err != nil {
-		return fail(ctx, "release", l.Key, err)
+		return fail(ctx, "release lease", l.Key, err)
 	}
 	return nil
 }
 
 // Get implements [lease.Service].
 func (s *Service) Get(ctx context.Context, key string) (lease.Lease, error) {
-	if err := begin(ctx, "get", lease.CheckKey(key)); err != nil {
+	if err := begin(ctx, "get lease", lease.CheckKey(key)); err != nil {
 		return lease.Lease{}, err
 	}
 	var r record
@@ -144,14 +144,14 @@ func (s *Service) Get(ctx context.Context, key string) (lease.Lease, error) {
 		return err
 	})
 	if err != nil {
-		return lease.Lease{}, fail(ctx, "get", key, err)
+		return lease.Lease{}, fail(ctx, "get lease", key, err)
 	}
 	if !found {
 		return lease.Lease{}, lease.ErrNotHeld
 	}
 	l, err := r.lease(key)
 	if err != nil {
-		return lease.Lease{}, fail(ctx, "get", key, err)
+		return lease.Lease{}, fail(ctx, "get lease", key, err)
 	}
 	if !r.live() {
 		return lease.Lease{}, lease.ErrNotHeld
@@ -163,7 +163,7 @@ func (s *Service) Get(ctx context.Context, key string) (lease.Lease, error) {
 // an argument is invalid.
 func begin(ctx context.Context, verb string, invalid error) error {
 	if err := ctx.Err(); err != nil {
-		return fmt.Errorf("%s lease: %w", verb, err)
+		return fmt.Errorf("%s: %w", verb, err)
 	}
 	return invalid
 }
@@ -178,9 +178,9 @@ func fail(ctx context.Context, verb, key string, err error) error {
 		ended = context.DeadlineExceeded
 	}
 	if ended != nil && !errors.Is(err, ended) {
-		return fmt.Errorf("%s lease %q: %w: %w", verb, key, ended, err)
+		return fmt.Errorf("%s %q: %w: %w", verb, key, ended, err)
 	}
-	return fmt.Errorf("%s lease %q: %w", verb, key, err)
+	return fmt.Errorf("%s %q: %w", verb, key, err)
 }
 
 // micros returns ttl in µs, rounded up.
