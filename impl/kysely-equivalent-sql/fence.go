@@ -100,7 +100,7 @@ func (f *Fence) Migrate(ctx context.Context) error {
 	return nil
 }
 
-func (f *Fence) schema() schema { return schema{f.store, f.table, "Fence"} }
+func (f *Fence) schema() schema { return schema{f.store, f.table, "Fence", "FenceOptions.Table"} }
 
 // Write implements [fence.Resource], in one round trip.
 func (f *Fence) Write(ctx context.Context, key string, token int64, value string) error {

@@ -27,6 +27,7 @@ type schema struct {
 	tabled
 	table table
 	owner string // the type whose Migrate makes it
+	named string // the option that names it
 }
 
 // tabled is the part of a store that knows the database and the table.
@@ -48,7 +49,7 @@ type tabled interface {
 	sane(ctx context.Context) error
 }
 
-func (s *Service) schema() schema { return schema{s.store, s.table, "Service"} }
+func (s *Service) schema() schema { return schema{s.store, s.table, "Service", "Options.Table"} }
 
 func (s schema) migrate(ctx context.Context) error {
 	if err := s.sane(ctx); err != nil {
@@ -89,6 +90,6 @@ func (s schema) check(ctx context.Context) error {
 	if slices.Equal(got, want) {
 		return nil
 	}
-	return fmt.Errorf("the table %s is another one: it has the columns (%s), want (%s); set the option Table to a name that is free, or move the other table away and call %s.Migrate",
-		s.table, strings.Join(got, ", "), strings.Join(want, ", "), s.owner)
+	return fmt.Errorf("the table %s is another one: it has the columns (%s), want (%s); set %s to a name that is free, or move the other table away and call %s.Migrate",
+		s.table, strings.Join(got, ", "), strings.Join(want, ", "), s.named, s.owner)
 }
