@@ -54,6 +54,9 @@ func CheckRenew(l Lease, ttl time.Duration) error {
 }
 
 func checkName(what, name string) error {
+	if name != "" && len(name) <= MaxName && plain(name) {
+		return nil
+	}
 	switch {
 	case name == "":
 		return fmt.Errorf("%w: the %s is empty, want 1 to %d bytes", ErrInvalid, what, MaxName)
@@ -66,6 +69,17 @@ func checkName(what, name string) error {
 		return fmt.Errorf("%w: the %s %.40q has a NUL byte at offset %d", ErrInvalid, what, name, i)
 	}
 	return nil
+}
+
+// plain reports whether name is of ASCII without NUL, as most names are. One look at
+// each byte is quicker than two passes, where a call takes less than 100 ns otherwise.
+func plain(name string) bool {
+	for i := range len(name) {
+		if c := name[i]; c == 0 || c >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return true
 }
 
 func checkTTL(ttl time.Duration) error {

@@ -64,8 +64,13 @@ func (h *scriptHook) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 			return noScript{}
 		}
 		for i, arg := range args { // the script, the keys, the arguments
-			if text, ok := arg.(string); ok && i > 0 {
-				args[i] = h.pass(text)
+			switch text := arg.(type) {
+			case string:
+				if i > 0 {
+					args[i] = h.pass(text)
+				}
+			case *string:
+				args[i] = h.pass(*text)
 			}
 		}
 		err := next(ctx, cmd)
@@ -122,7 +127,7 @@ var redisMutants = []mutant{
 		name: "expire-of-0", clause: "EXCL-1", kinds: []string{"B056", "B060", "B127"},
 		along: []string{"EXPIRY-2", "GET-1"}, nature: "a short lease is gone before its end, for every operation",
 		fault: "Acquire expires the key after the whole seconds of the ttl, and EXPIRE 0 deletes it.",
-		edit:  []string{"redis.call('PEXPIREAT', KEYS[1], expires)\nreturn {'granted', token", "redis.call('EXPIRE', KEYS[1], math.floor(tonumber(ARGV[2]) / 1000))\nreturn {'granted', token"},
+		edit:  []string{"redis.call('PEXPIREAT', KEYS[1], expires)\nreturn 'granted ' .. token", "redis.call('EXPIRE', KEYS[1], math.floor(tonumber(ARGV[2]) / 1000))\nreturn 'granted ' .. token"},
 	},
 	{
 		name: "release-deletes-counter", clause: "TOKEN-4", kinds: []string{"B001"},
@@ -132,7 +137,7 @@ var redisMutants = []mutant{
 	{
 		name: "counter-expires", clause: "TOKEN-5", kinds: []string{"B009", "B010"},
 		fault: "The counter has an expiry too, a day after that of the lease, so that idle keys are collected.",
-		edit:  []string{"redis.call('PEXPIREAT', KEYS[1], expires)\nreturn {'granted', token", "redis.call('PEXPIREAT', KEYS[1], expires)\nredis.call('PEXPIREAT', KEYS[2], expires + 86400000)\nreturn {'granted', token"},
+		edit:  []string{"redis.call('PEXPIREAT', KEYS[1], expires)\nreturn 'granted ' .. token", "redis.call('PEXPIREAT', KEYS[1], expires)\nredis.call('PEXPIREAT', KEYS[2], expires + 86400000)\nreturn 'granted ' .. token"},
 	},
 	{
 		name: "live-while-it-exists", clause: "EXPIRY-2", kinds: []string{"B053"},
@@ -170,7 +175,7 @@ var redisMutants = []mutant{
 		name: "errors-are-held", clause: "ERR-4", kinds: []string{"B073", "B074", "B145"},
 		along: []string{"TOKEN-9", "ERR-9"}, nature: "a counter at its end and one of another type are errors of the server too",
 		fault: "Every error of the server, and of reaching it, reads as held.",
-		edit:  []string{"return {'held'}", "return {'held'} --"},
+		edit:  []string{"return 'held'", "return 'held' --"},
 		answer: func(_ string, err error) []any {
 			var answer redis.Error
 			var dialing *net.OpError
@@ -183,9 +188,9 @@ var redisMutants = []mutant{
 	{
 		name: "unknown-script-is-done", clause: "RELEASE-1", kinds: []string{"B103", "S029"},
 		fault: "Release is sent by its digest alone, and a server that has forgotten the script passes for one that has run it.",
-		edit:  []string{"return {'released'}", "return {'unknown'}", "redis.call('DEL', KEYS[1])", "writable()"},
+		edit:  []string{"return 'released'", "return 'unknown'", "redis.call('DEL', KEYS[1])", "writable()"},
 		answer: func(text string, err error) []any {
-			if err == nil && strings.Contains(text, "return {'unknown'}") {
+			if err == nil && strings.Contains(text, "return 'unknown'") {
 				return []any{"released"}
 			}
 			return nil

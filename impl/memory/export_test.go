@@ -4,5 +4,5 @@ package memlease
 func (s *Service) SeedToken(key string, token int64) {
 	s.store.mu.Lock()
 	defer s.store.mu.Unlock()
-	s.store.records[name{s.space, key}] = &record{token: token}
+	s.records[key] = &record{token: token}
 }

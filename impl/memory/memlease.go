@@ -44,13 +44,13 @@ type Options struct {
 type Store struct {
 	now func() time.Time
 
-	mu      sync.Mutex
-	records map[name]*record
+	mu     sync.Mutex
+	spaces map[string]space
 }
 
-// name is a key in a namespace. As a struct it can't be mistaken for another
-// namespace's, whatever the two texts are.
-type name struct{ space, key string }
+// space is a namespace: its records, by their keys. Each has a map of its own, so
+// that no name can be mistaken for another namespace's, whatever the texts are.
+type space map[string]*record
 
 // record is one key. It is never deleted: token is also the key's counter.
 type record struct {
@@ -61,7 +61,7 @@ type record struct {
 
 // New returns an empty store.
 func New(o *Options) *Store {
-	s := &Store{now: time.Now, records: map[name]*record{}}
+	s := &Store{now: time.Now, spaces: map[string]space{}}
 	if o != nil && o.Now != nil {
 		s.now = o.Now
 	}
@@ -71,13 +71,18 @@ func New(o *Options) *Store {
 // Service returns the leases of a namespace, which may be any string. Services
 // of one namespace share their leases, those of different ones never do.
 func (s *Store) Service(namespace string) *Service {
-	return &Service{store: s, space: namespace}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.spaces[namespace] == nil {
+		s.spaces[namespace] = space{}
+	}
+	return &Service{store: s, records: s.spaces[namespace]}
 }
 
 // Service is a lease.Service on a Store.
 type Service struct {
-	store *Store
-	space string
+	store   *Store
+	records space // under the mutex of store
 }
 
 var _ lease.Service = (*Service)(nil)
@@ -95,11 +100,11 @@ func (s *Service) Acquire(ctx context.Context, key, holder string, ttl time.Dura
 	st.mu.Lock()
 	defer st.mu.Unlock()
 	now := st.now()
-	r := st.records[name{s.space, key}]
+	r := s.records[key]
 	switch {
 	case r == nil:
 		r = &record{}
-		st.records[name{s.space, key}] = r
+		s.records[key] = r
 	case !r.live(now):
 	case r.holder == holder:
 		r.end = endOf(now, ttl)
@@ -127,7 +132,7 @@ func (s *Service) Renew(ctx context.Context, l lease.Lease, ttl time.Duration) (
 	st.mu.Lock()
 	defer st.mu.Unlock()
 	now := st.now()
-	r := st.records[name{s.space, l.Key}]
+	r := s.records[l.Key]
 	if r == nil || !r.grants(l) || !r.live(now) {
 		return lease.Lease{}, lease.ErrLost
 	}
@@ -146,7 +151,7 @@ func (s *Service) Release(ctx context.Context, l lease.Lease) error {
 	st := s.store
 	st.mu.Lock()
 	defer st.mu.Unlock()
-	if r := st.records[name{s.space, l.Key}]; r != nil && r.grants(l) {
+	if r := s.records[l.Key]; r != nil && r.grants(l) {
 		r.end = math.MinInt64
 	}
 	return nil
@@ -163,7 +168,7 @@ func (s *Service) Get(ctx context.Context, key string) (lease.Lease, error) {
 	st := s.store
 	st.mu.Lock()
 	defer st.mu.Unlock()
-	r := st.records[name{s.space, key}]
+	r := s.records[key]
 	if r == nil || !r.live(st.now()) {
 		return lease.Lease{}, lease.ErrNotHeld
 	}

@@ -11,10 +11,10 @@ local expires = expiry(ms, us, ARGV[2], ARGV[3])
 if lease and ms < lease.expires then
   writable()
   if lease.holder ~= ARGV[1] then
-    return {'held'}
+    return 'held'
   end
   extend(expires)
-  return {'granted', lease.token, expires}
+  return 'granted ' .. lease.token .. ' ' .. expires
 end
 
 -- The counter goes first. If the server refuses to write, or the counter is at
@@ -29,4 +29,4 @@ else
 end
 redis.call('HSET', KEYS[1], 'holder', ARGV[1], 'token', token, 'expires', expires)
 redis.call('PEXPIREAT', KEYS[1], expires)
-return {'granted', token, expires}
+return 'granted ' .. token .. ' ' .. expires

@@ -71,7 +71,7 @@ func (f *Fence) Write(ctx context.Context, key string, token int64, value string
 	if err := begin(ctx, verb, fence.CheckWrite(key, token)); err != nil {
 		return err
 	}
-	r, err := f.host.run(ctx, writeScript, []string{f.names.ofFenced(key)}, strconv.FormatInt(token, 10), value)
+	r, err := f.host.run(ctx, writeScript, 1, f.names.ofFenced(key), strconv.FormatInt(token, 10), value)
 	if err != nil {
 		return fail(ctx, verb, key, err)
 	}
@@ -79,9 +79,9 @@ func (f *Fence) Write(ctx context.Context, key string, token int64, value string
 	case r.is("written", 0):
 		return nil
 	case r.is("stale", 1):
-		highest, err := strconv.ParseInt(r[1], 10, 64)
+		highest, err := strconv.ParseInt(r.words[1], 10, 64)
 		if err != nil {
-			return fail(ctx, verb, key, fmt.Errorf("unexpected reply from Redis: %.80q: %w", []string(r), err))
+			return fail(ctx, verb, key, fmt.Errorf("unexpected reply from Redis: %.80q: %w", r.words[:r.n], err))
 		}
 		return &fence.StaleError{Key: key, Token: token, Highest: highest}
 	}
@@ -94,7 +94,7 @@ func (f *Fence) Read(ctx context.Context, key string) (value string, token int64
 	if err := begin(ctx, verb, lease.CheckKey(key)); err != nil {
 		return "", 0, err
 	}
-	r, err := f.host.run(ctx, readScript, []string{f.names.ofFenced(key)})
+	r, err := f.host.run(ctx, readScript, 1, f.names.ofFenced(key))
 	if err != nil {
 		return "", 0, fail(ctx, verb, key, err)
 	}
@@ -102,11 +102,11 @@ func (f *Fence) Read(ctx context.Context, key string) (value string, token int64
 	case r.is("none", 0):
 		return "", 0, nil
 	case r.is("record", 2):
-		token, err := strconv.ParseInt(r[1], 10, 64)
+		token, err := strconv.ParseInt(r.words[1], 10, 64)
 		if err != nil {
-			return "", 0, fail(ctx, verb, key, fmt.Errorf("unexpected reply from Redis: %.80q: %w", []string(r[:2]), err))
+			return "", 0, fail(ctx, verb, key, fmt.Errorf("unexpected reply from Redis: %.80q: %w", r.words[:2], err))
 		}
-		return r[2], token, nil
+		return r.words[2], token, nil
 	}
 	return "", 0, fail(ctx, verb, key, r.fault())
 }

@@ -7,6 +7,6 @@ end
 writable()
 local ms = now()
 if not lease or ms >= lease.expires then
-  return {'free'}
+  return 'free'
 end
 return {'live', lease.holder, lease.token, string.format('%.0f', lease.expires)}

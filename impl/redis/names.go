@@ -19,7 +19,8 @@ func newNames(prefix string) names {
 // it. That is never empty, for the number comes first, and it is the same for
 // both, for they are the same up to their last byte.
 func (n names) of(key string) (hash, counter string) {
-	return n.tagged(key) + "l", n.tagged(key) + "n"
+	both := n.head + key + "}l" + n.head + key + "}n" // at once: one allocation
+	return both[:len(both)/2], both[len(both)/2:]
 }
 
 // ofFenced returns the name of the hash of the fenced key. It differs from those of

@@ -6,6 +6,6 @@ if fault then
 end
 writable()
 if highest == '0' then
-  return {'none'}
+  return 'none'
 end
 return {'record', highest, redis.call('HGET', KEYS[1], 'value')}

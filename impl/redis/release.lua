@@ -13,4 +13,4 @@ if lease and lease.holder == ARGV[1] and lease.token == ARGV[2] then
 else
   writable()
 end
-return {'released'}
+return 'released'

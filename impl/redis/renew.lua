@@ -8,8 +8,8 @@ end
 writable()
 local ms, us = now()
 if not lease or lease.holder ~= ARGV[1] or lease.token ~= ARGV[2] or ms >= lease.expires then
-  return {'lost'}
+  return 'lost'
 end
 local expires = expiry(ms, us, ARGV[3], ARGV[4])
 extend(expires)
-return {'renewed', expires}
+return 'renewed ' .. expires

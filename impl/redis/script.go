@@ -7,7 +7,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"reflect"
-	"strconv"
 	"strings"
 	"time"
 
@@ -44,9 +43,10 @@ var (
 )
 
 // script is a Lua script and the digest by which Redis knows it once it has
-// run. It stands in for redis.Script, whose commands a client may repeat.
+// run. It stands in for redis.Script, whose commands a client may repeat. Both are
+// texts, as arguments of a command.
 type script struct {
-	source, digest string
+	source, digest any
 }
 
 func newScript(record, proper string) *script {
@@ -73,8 +73,34 @@ func newHost(client redis.UniversalClient) host {
 	return host{client}
 }
 
-// run runs a script on keys, which share a cluster slot. It returns when the
-// reply is there or when the context ends, whichever is first.
+// call is a script with its keys and arguments, in the form in which go-redis wants
+// a command. It keeps all of them together: on its own each would be an allocation,
+// and another one as an any.
+type call struct {
+	script *script
+	texts  [mostTexts]string
+	all    [beforeKeys + mostTexts]any
+	used   int // of all
+}
+
+const (
+	beforeKeys = 3 // EVALSHA, the digest and the number of keys
+	mostTexts  = 6 // keys and arguments of one script
+)
+
+func newCall(sc *script, keys int, texts []string) *call {
+	c := &call{script: sc, used: beforeKeys + len(texts)}
+	c.all[2] = keys
+	copy(c.texts[:], texts)
+	for i := range texts {
+		c.all[beforeKeys+i] = &c.texts[i]
+	}
+	return c
+}
+
+// run runs a script on so many keys, which are the first of the texts and share a
+// cluster slot; its arguments follow. It returns when the reply is there or when the
+// context ends, whichever is first.
 //
 // go-redis waits for a reply without looking at the context; at most, with
 // ContextTimeoutEnabled, it heeds a deadline. The connection can't be closed
@@ -87,12 +113,13 @@ func newHost(client redis.UniversalClient) host {
 // instead of one. BenchmarkRedis (module integration) shows it, at most twice the
 // time of a lone worker's call on loopback, and within the noise on a busy
 // machine. A context that can't end needs no goroutine, and gets none.
-func (h host) run(ctx context.Context, sc *script, keys []string, args ...string) (reply, error) {
+func (h host) run(ctx context.Context, sc *script, keys int, texts ...string) (reply, error) {
 	if h.client == nil {
-		return nil, errors.New("the redis client is nil")
+		return reply{}, errors.New("the redis client is nil")
 	}
+	c := newCall(sc, keys, texts)
 	if ctx.Done() == nil {
-		return h.exchange(ctx, sc, keys, args)
+		return h.exchange(ctx, c)
 	}
 	type result struct {
 		reply reply
@@ -100,7 +127,7 @@ func (h host) run(ctx context.Context, sc *script, keys []string, args ...string
 	}
 	done := make(chan result, 1)
 	go func() {
-		r, err := h.exchange(ctx, sc, keys, args)
+		r, err := h.exchange(ctx, c)
 		done <- result{r, err}
 	}()
 	select {
@@ -112,7 +139,7 @@ func (h host) run(ctx context.Context, sc *script, keys []string, args ...string
 	case r := <-done: // both at once: an answer is worth more
 		return r.reply, r.err
 	default:
-		return nil, ctx.Err()
+		return reply{}, ctx.Err()
 	}
 }
 
@@ -135,11 +162,11 @@ func withoutArgs(err error) error {
 // has executed nothing, since it can't tell a key that is missing from one that
 // has not arrived yet. A slot moves in ms, as a rule, so that is waited for, a
 // second and a bit at most.
-func (h host) exchange(ctx context.Context, sc *script, keys, args []string) (reply, error) {
+func (h host) exchange(ctx context.Context, c *call) (reply, error) {
 	for wait := 10 * time.Millisecond; ; wait *= 2 {
-		r, err := h.send(ctx, "evalsha", sc.digest, keys, args)
+		r, err := h.send(ctx, c, "evalsha", c.script.digest)
 		if redis.HasErrorPrefix(err, "NOSCRIPT") {
-			r, err = h.send(ctx, "eval", sc.source, keys, args)
+			r, err = h.send(ctx, c, "eval", c.script.source)
 		}
 		if !redis.HasErrorPrefix(err, "TRYAGAIN") || wait > time.Second {
 			return r, err
@@ -147,25 +174,17 @@ func (h host) exchange(ctx context.Context, sc *script, keys, args []string) (re
 		select {
 		case <-time.After(wait):
 		case <-ctx.Done():
-			return nil, err
+			return reply{}, err
 		}
 	}
 }
 
-func (h host) send(ctx context.Context, command, script string, keys, args []string) (reply, error) {
-	const firstKey = 3
-	all := make([]any, firstKey, firstKey+len(keys)+len(args))
-	all[0], all[1], all[2] = command, script, strconv.Itoa(len(keys))
-	for _, k := range keys {
-		all = append(all, k)
-	}
-	for _, a := range args {
-		all = append(all, a)
-	}
-	cmd := once{redis.NewCmd(ctx, all...)}
-	cmd.SetFirstKeyPos(firstKey)
+func (h host) send(ctx context.Context, c *call, command, script any) (reply, error) {
+	c.all[0], c.all[1] = command, script
+	cmd := once{redis.NewCmd(ctx, c.all[:c.used]...)}
+	cmd.SetFirstKeyPos(beforeKeys)
 	if err := h.client.Process(ctx, cmd); err != nil {
-		return nil, err
+		return reply{}, err
 	}
-	return cmd.StringSlice()
+	return newReply(cmd.Val())
 }

@@ -74,7 +74,7 @@ func (s *Service) Acquire(ctx context.Context, key, holder string, ttl time.Dura
 	}
 	switch {
 	case r.is("granted", 2):
-		l, err := r.lease(key, holder, r[1], r[2])
+		l, err := r.lease(key, holder, r.words[1], r.words[2])
 		if err != nil {
 			return lease.Lease{}, fail(ctx, "acquire lease", key, err)
 		}
@@ -98,7 +98,7 @@ func (s *Service) Renew(ctx context.Context, l lease.Lease, ttl time.Duration) (
 	}
 	switch {
 	case r.is("renewed", 1):
-		renewed, err := r.lease(l.Key, l.Holder, token, r[1])
+		renewed, err := r.lease(l.Key, l.Holder, token, r.words[1])
 		if err != nil {
 			return lease.Lease{}, fail(ctx, "renew lease", l.Key, err)
 		}
@@ -136,7 +136,7 @@ func (s *Service) Get(ctx context.Context, key string) (lease.Lease, error) {
 	}
 	switch {
 	case r.is("live", 3):
-		l, err := r.lease(key, r[1], r[2], r[3])
+		l, err := r.lease(key, r.words[1], r.words[2], r.words[3])
 		if err != nil {
 			return lease.Lease{}, fail(ctx, "get lease", key, err)
 		}
@@ -149,8 +149,10 @@ func (s *Service) Get(ctx context.Context, key string) (lease.Lease, error) {
 
 // run runs a script on the two keys of a lease.
 func (s *Service) run(ctx context.Context, sc *script, key string, args ...string) (reply, error) {
-	hash, counter := s.names.of(key)
-	return s.host.run(ctx, sc, []string{hash, counter}, args...)
+	var texts [mostTexts]string
+	texts[0], texts[1] = s.names.of(key)
+	n := 2 + copy(texts[2:], args)
+	return s.host.run(ctx, sc, 2, texts[:n]...)
 }
 
 // begin returns why a call must not touch the store: its context has ended, or

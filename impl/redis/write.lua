@@ -9,7 +9,7 @@ end
 -- two as long as each other the one that comes later as text.
 if #ARGV[1] < #highest or (#ARGV[1] == #highest and ARGV[1] < highest) then
   writable()
-  return {'stale', highest}
+  return 'stale ' .. highest
 end
 redis.call('HSET', KEYS[1], 'token', ARGV[1], 'value', ARGV[2])
-return {'written'}
+return 'written'
