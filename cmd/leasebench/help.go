@@ -34,7 +34,8 @@ Read the column "x floor" first. The floor is the same number of bare round trip
 script that does nothing, a raw upsert, SELECT 1, a map and a mutex – made in turns with
 the calls, over the same connections: 1.2 means that a call takes 1.2 times what the
 network and the server take anyway. Times alone tell little on a machine that does
-other things too.
+other things too. "server" is the time that the server itself says it has spent: a
+Redis does, and a PostgreSQL where the extension pg_stat_statements is there to be seen.
 
 A DSN is one of
 

@@ -18,10 +18,10 @@ import (
 
 // peer is another library.
 type peer struct {
-	name     string
-	locker   locker
-	commands []string          // its commands on the server
-	cannot   map[string]string // why it can't make the calls of a workload
+	name   string
+	locker locker
+	works  []string          // its commands on a Redis, the outermost ones
+	cannot map[string]string // why it can't make the calls of a workload
 }
 
 func peers(client redis.UniversalClient, prefix string) []peer {

@@ -104,7 +104,7 @@ func (s *store) measure(ctx context.Context, c *Config, r *benchreport.Report, a
 type measured struct {
 	row      *benchreport.Row
 	caller   *caller
-	commands []string // its commands on a Redis, outermost ones
+	works    []string // the kinds of work that its calls are on the server
 	firstErr error
 	server   float64 // µs
 	allocs   uint64
@@ -114,7 +114,7 @@ type measured struct {
 // rows makes the rows of a workload, the floor first.
 func (s *store) rows(ctx context.Context, c *Config, w *Workload) ([]*measured, error) {
 	var rows []*measured
-	add := func(by string, commands []string, locks locker, make func(e *env) (call, error)) error {
+	add := func(by string, works []string, locks locker, make func(e *env) (call, error)) error {
 		workers, common := workersOf(c, w), newShared(c, w)
 		calls := []call{}
 		for i := range workers {
@@ -128,22 +128,22 @@ func (s *store) rows(ctx context.Context, c *Config, w *Workload) ([]*measured, 
 			row: &benchreport.Row{
 				Target: s.target.Name, Workload: w.Name, By: by, Workers: workers, Sampled: 1, Hist: benchreport.NewHistogram(),
 			},
-			caller:   newCaller(w, calls, c.Rate),
-			commands: commands,
+			caller: newCaller(w, calls, c.Rate),
+			works:  works,
 		})
 		return nil
 	}
-	script := []string{"evalsha", "eval"}
-	err := add(benchreport.Floor, script, nil, func(e *env) (call, error) { return bareCall(e, w, s.floor), nil })
+	ofFloor, ofLease := s.works(w)
+	err := add(benchreport.Floor, ofFloor, nil, func(e *env) (call, error) { return bareCall(e, w, s.floor), nil })
 	switch {
 	case err != nil:
 	case w.lease != nil:
-		err = add(benchreport.Lease, script, nil, func(e *env) (call, error) { return w.lease(e, s.service, s.fence) })
+		err = add(benchreport.Lease, ofLease, nil, func(e *env) (call, error) { return w.lease(e, s.service, s.fence) })
 	default:
-		err = add(benchreport.Lease, script, leaseLocker(s.service), w.with)
+		err = add(benchreport.Lease, ofLease, leaseLocker(s.service), w.with)
 		for _, p := range s.peers {
 			if err == nil && s.why(w, p) == "" {
-				err = add(p.name, p.commands, p.locker, w.with)
+				err = add(p.name, p.works, p.locker, w.with)
 			}
 		}
 	}
@@ -273,8 +273,8 @@ func (s *store) turn(ctx, callCtx context.Context, m *measured, long time.Durati
 	}
 	m.allocs += t.allocs
 	m.bytes += t.bytes
-	row.Server.Known = before != nil && after != nil
-	for _, name := range m.commands {
+	row.Server.Known = len(m.works) > 0 && before != nil && after != nil
+	for _, name := range m.works {
 		m.server += after[name] - before[name]
 	}
 	round := benchreport.Round{Calls: t.calls, Elapsed: t.elapsed, Mean: t.mean}
@@ -287,13 +287,6 @@ func (s *store) turn(ctx, callCtx context.Context, m *measured, long time.Durati
 	row.Hist.Merge(t.hist)
 	row.Rounds = append(row.Rounds, round)
 	return round
-}
-
-func (s *store) serverTime(ctx context.Context) map[string]float64 {
-	if s.client.Redis == nil || s.target.Embedded {
-		return nil
-	}
-	return serverTime(ctx, s.client.Redis)
 }
 
 // finish fills in what a row has cost. A row whose calls all failed has measured

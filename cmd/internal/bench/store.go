@@ -26,6 +26,8 @@ type store struct {
 	floor   floor
 	peers   []peer
 	config  *Config
+
+	serverTime serverTime
 }
 
 // openStore connects to t. The name is one that no other run has: of lower-case
@@ -55,6 +57,7 @@ func openStore(ctx context.Context, c *Config, t *target.Target, name string) (_
 	if s.floor, err = newFloor(ctx, client, table+"_floor"); err != nil {
 		return nil, fmt.Errorf("%s: %w", t.Name, err)
 	}
+	s.serverTime = newServerTime(ctx, client, t, s.tables)
 	if client.Redis != nil && c.Peers {
 		s.peers = peers(client.Redis, s.prefix)
 	}
