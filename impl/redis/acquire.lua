@@ -1,5 +1,5 @@
 -- Acquire. ARGV: holder, ttl in whole ms, us beyond them.
--- Replies: granted token expires | held | unreadable what value
+-- Replies: granted token expires | kept token expires | held | unreadable what value
 
 local lease, fault = load(true)
 if fault then
@@ -14,7 +14,7 @@ if lease and ms < lease.expires then
     return 'held'
   end
   extend(expires)
-  return 'granted ' .. lease.token .. ' ' .. expires
+  return 'kept ' .. lease.token .. ' ' .. expires
 end
 
 -- The counter goes first. If the server refuses to write, or the counter is at

@@ -46,8 +46,9 @@
 //
 //   - Failover. Replication is asynchronous. A replica that is promoted may lack
 //     the last grants. min-replicas-to-write (heeded by scripts from Redis 6.0
-//     on) narrows the gap, and so does WAIT; neither closes it. Leases are then
-//     judged by the new host's clock.
+//     on) narrows the gap; so does waiting for replicas, below, which closes it
+//     for those that are waited for. Leases are then judged by the new host's
+//     clock.
 //   - Restart. Without persistence every counter starts again at 1. With
 //     appendfsync everysec the last second may be missing; with always, nothing.
 //   - Eviction. maxmemory-policy must be noeviction. The others remove leases
@@ -65,6 +66,24 @@
 // write (FENCE-4). It takes appendonly with appendfsync always, noeviction, and no
 // failover while a stale worker may live.
 //
+// # Waiting for replicas
+//
+// With Options.Replicas a grant and a renewal are answered only when so many
+// replicas have them. If one of those is promoted, it knows every grant that was
+// answered, and tokens go on rising (TOKEN-11). It takes a second round trip, and a
+// replica that is slow or away makes every Acquire fail.
+//
+// What it does not cover: a replica that was not among them may be promoted, and
+// repeat a token that was answered. So wait for all that can be promoted, or let
+// only those be (replica-priority 0 for the others). A replica that restarts without
+// its data has confirmed nothing any more. An old primary that still runs after
+// the failover and can't reach its replicas grants nothing new, but still refuses,
+// and still answers Get.
+//
+// When the replicas don't confirm in time, the outcome is unknown. A new grant is
+// then taken back, as far as that can be done: others may have seen it for a
+// moment, and see it until its expiry if it could not be. A renewal stays.
+//
 // # Rights
 //
 // An ACL user needs the two kinds of keys, and these commands; of the channels
@@ -75,7 +94,8 @@
 // Without eval a script that the server has forgotten stays forgotten. ping is for
 // [Open], which also needs what its URL asks for: select for a database,
 // client|setname for a name. A cluster client needs cluster|slots. A Fence needs its
-// kind of keys, and evalsha, eval, hlen, hget, hexists, hset and hdel.
+// kind of keys, and evalsha, eval, hlen, hget, hexists, hset and hdel. Waiting for
+// replicas needs wait.
 //
 // # Not a Ring
 //

@@ -71,7 +71,7 @@ func (f *Fence) Write(ctx context.Context, key string, token int64, value string
 	if err := begin(ctx, verb, fence.CheckWrite(key, token)); err != nil {
 		return err
 	}
-	r, err := f.host.run(ctx, writeScript, 1, f.names.ofFenced(key), strconv.FormatInt(token, 10), value)
+	r, err := f.host.run(ctx, newCall(writeScript, 1, f.names.ofFenced(key), strconv.FormatInt(token, 10), value))
 	if err != nil {
 		return fail(ctx, verb, key, err)
 	}
@@ -94,7 +94,7 @@ func (f *Fence) Read(ctx context.Context, key string) (value string, token int64
 	if err := begin(ctx, verb, lease.CheckKey(key)); err != nil {
 		return "", 0, err
 	}
-	r, err := f.host.run(ctx, readScript, 1, f.names.ofFenced(key))
+	r, err := f.host.run(ctx, newCall(readScript, 1, f.names.ofFenced(key)))
 	if err != nil {
 		return "", 0, fail(ctx, verb, key, err)
 	}

@@ -74,7 +74,7 @@ func (f faultyFence) Write(ctx context.Context, key string, token int64, value s
 	if err := fence.CheckWrite(key, token); err != nil {
 		return err
 	}
-	r, err := f.host.run(ctx, f.write, 1, f.names.ofFenced(key), strconv.FormatInt(token, 10), value)
+	r, err := f.host.run(ctx, newCall(f.write, 1, f.names.ofFenced(key), strconv.FormatInt(token, 10), value))
 	if err == nil && r.is("stale", 1) {
 		return fence.ErrStale
 	}

@@ -63,12 +63,18 @@ type once struct{ *redis.Cmd }
 
 func (once) NoRetry() bool { return true }
 
-// host is the Redis, or the cluster, on which scripts run.
-type host struct{ client redis.UniversalClient }
+// host is the Redis, or the cluster, on which scripts run, or one connection to
+// it.
+type host struct{ client processor }
+
+// processor is what a client and a single connection of it have in common.
+type processor interface {
+	Process(ctx context.Context, cmd redis.Cmder) error
+}
 
 func newHost(client redis.UniversalClient) host {
-	if v := reflect.ValueOf(client); v.Kind() == reflect.Pointer && v.IsNil() {
-		client = nil
+	if v := reflect.ValueOf(client); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
+		return host{}
 	}
 	return host{client}
 }
@@ -80,7 +86,8 @@ type call struct {
 	script *script
 	texts  [mostTexts]string
 	all    [beforeKeys + mostTexts]any
-	used   int // of all
+	used   int       // of all
+	wait   *replicas // that are to confirm what the script writes; nil: none
 }
 
 const (
@@ -88,7 +95,9 @@ const (
 	mostTexts  = 6 // keys and arguments of one script
 )
 
-func newCall(sc *script, keys int, texts []string) *call {
+// newCall is a call on so many keys, which are the first of the texts and share a
+// cluster slot; the script's arguments follow.
+func newCall(sc *script, keys int, texts ...string) *call {
 	c := &call{script: sc, used: beforeKeys + len(texts)}
 	c.all[2] = keys
 	copy(c.texts[:], texts)
@@ -98,9 +107,8 @@ func newCall(sc *script, keys int, texts []string) *call {
 	return c
 }
 
-// run runs a script on so many keys, which are the first of the texts and share a
-// cluster slot; its arguments follow. It returns when the reply is there or when the
-// context ends, whichever is first.
+// run makes a call. It returns when the reply is there or when the context ends,
+// whichever is first.
 //
 // go-redis waits for a reply without looking at the context; at most, with
 // ContextTimeoutEnabled, it heeds a deadline. The connection can't be closed
@@ -113,13 +121,12 @@ func newCall(sc *script, keys int, texts []string) *call {
 // instead of one. BenchmarkRedis (module integration) shows it, at most twice the
 // time of a lone worker's call on loopback, and within the noise on a busy
 // machine. A context that can't end needs no goroutine, and gets none.
-func (h host) run(ctx context.Context, sc *script, keys int, texts ...string) (reply, error) {
+func (h host) run(ctx context.Context, c *call) (reply, error) {
 	if h.client == nil {
 		return reply{}, errors.New("the redis client is nil")
 	}
-	c := newCall(sc, keys, texts)
 	if ctx.Done() == nil {
-		return h.exchange(ctx, c)
+		return h.do(ctx, c)
 	}
 	type result struct {
 		reply reply
@@ -127,7 +134,7 @@ func (h host) run(ctx context.Context, sc *script, keys int, texts ...string) (r
 	}
 	done := make(chan result, 1)
 	go func() {
-		r, err := h.exchange(ctx, c)
+		r, err := h.do(ctx, c)
 		done <- result{r, err}
 	}()
 	select {
@@ -153,6 +160,13 @@ func withoutArgs(err error) error {
 	}
 	text, _, _ := strings.Cut(reply.Error(), ",")
 	return errors.New(text)
+}
+
+func (h host) do(ctx context.Context, c *call) (reply, error) {
+	if c.wait != nil {
+		return c.wait.confirmed(ctx, h, c)
+	}
+	return h.exchange(ctx, c)
 }
 
 // exchange sends a script by its digest, and by its text if Redis does not know

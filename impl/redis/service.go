@@ -1,6 +1,7 @@
 package redislease
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -21,14 +22,24 @@ type Options struct {
 	// different prefixes share nothing, those with the same one share their
 	// leases. Any text will do, of any bytes. Default [DefaultPrefix].
 	Prefix string
+
+	// Replicas is how many replicas have to have a grant or a renewal before it
+	// is answered, as WAIT counts them. 0, the default, waits for none. See
+	// "Waiting for replicas" in the package documentation.
+	Replicas int
+
+	// ReplicaTimeout is how long that is waited for. Default 1 s. It must be
+	// shorter than the client's ReadTimeout.
+	ReplicaTimeout time.Duration
 }
 
 // Service grants leases that are kept in Redis. It is safe for concurrent use.
 // The package documentation says what it promises and what it can't.
 type Service struct {
-	host  host
-	names names
-	close func() error // nil: the client is the caller's
+	host     host
+	names    names
+	replicas replicas
+	close    func() error // nil: the client is the caller's
 }
 
 var _ lease.Service = (*Service)(nil)
@@ -46,11 +57,14 @@ var _ lease.Service = (*Service)(nil)
 //     each of DialerRetries, if it can't be reached. Don't set ReadTimeout to
 //     "none". With ContextTimeoutEnabled a context's deadline ends it too.
 func New(client redis.UniversalClient, o *Options) *Service {
-	prefix := DefaultPrefix
-	if o != nil && o.Prefix != "" {
-		prefix = o.Prefix
+	if o == nil {
+		o = &Options{}
 	}
-	return &Service{host: newHost(client), names: newNames(prefix)}
+	return &Service{
+		host:     newHost(client),
+		names:    newNames(cmp.Or(o.Prefix, DefaultPrefix)),
+		replicas: replicas{client: client, want: o.Replicas, timeout: cmp.Or(o.ReplicaTimeout, time.Second)},
+	}
 }
 
 // Close closes the connections of a service that was made by [Open]; calls that
@@ -68,12 +82,12 @@ func (s *Service) Acquire(ctx context.Context, key, holder string, ttl time.Dura
 		return lease.Lease{}, err
 	}
 	ms, us := split(ttl)
-	r, err := s.run(ctx, acquireScript, key, holder, ms, us)
+	r, err := s.grant(ctx, acquireScript, key, holder, ms, us)
 	if err != nil {
 		return lease.Lease{}, fail(ctx, "acquire lease", key, err)
 	}
 	switch {
-	case r.is("granted", 2):
+	case r.is("granted", 2), r.is("kept", 2):
 		l, err := r.lease(key, holder, r.words[1], r.words[2])
 		if err != nil {
 			return lease.Lease{}, fail(ctx, "acquire lease", key, err)
@@ -92,7 +106,7 @@ func (s *Service) Renew(ctx context.Context, l lease.Lease, ttl time.Duration) (
 	}
 	token := strconv.FormatInt(l.Token, 10)
 	ms, us := split(ttl)
-	r, err := s.run(ctx, renewScript, l.Key, l.Holder, token, ms, us)
+	r, err := s.grant(ctx, renewScript, l.Key, l.Holder, token, ms, us)
 	if err != nil {
 		return lease.Lease{}, fail(ctx, "renew lease", l.Key, err)
 	}
@@ -149,10 +163,24 @@ func (s *Service) Get(ctx context.Context, key string) (lease.Lease, error) {
 
 // run runs a script on the two keys of a lease.
 func (s *Service) run(ctx context.Context, sc *script, key string, args ...string) (reply, error) {
+	return s.host.run(ctx, s.call(sc, key, args))
+}
+
+// grant runs a script that may grant or prolong a lease, and waits until so many
+// replicas have what it wrote.
+func (s *Service) grant(ctx context.Context, sc *script, key string, args ...string) (reply, error) {
+	c := s.call(sc, key, args)
+	if s.replicas.want > 0 {
+		c.wait = &s.replicas
+	}
+	return s.host.run(ctx, c)
+}
+
+func (s *Service) call(sc *script, key string, args []string) *call {
 	var texts [mostTexts]string
 	texts[0], texts[1] = s.names.of(key)
 	n := 2 + copy(texts[2:], args)
-	return s.host.run(ctx, sc, 2, texts[:n]...)
+	return newCall(sc, 2, texts[:n]...)
 }
 
 // begin returns why a call must not touch the store: its context has ended, or
