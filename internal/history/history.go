@@ -31,6 +31,21 @@ type Call struct {
 	Window   model.Window  `json:"serverClock"` // read before the call and after the reply
 	Called   time.Duration `json:"called"`      // since the history began, on a monotonic clock
 	Returned time.Duration `json:"returned"`
+
+	// Back makes this no call but a step of the server clock back, if it is not
+	// nil. Then only Called and Returned count besides.
+	Back *Back `json:"clockStepsBack,omitempty"`
+
+	// During names the faults that were on when the call was made. The judge does
+	// not look at it.
+	During string `json:"during,omitempty"`
+}
+
+// Back is a step of the server clock back: from Most at the latest, to Now at the
+// earliest.
+type Back struct {
+	Most time.Time `json:"most"`
+	Now  time.Time `json:"now"`
 }
 
 // History is what several workers did with one key, in any order.
@@ -114,6 +129,9 @@ func shorten[C any](calls []C, changesNothing func(C) bool, illegal func([]C) bo
 }
 
 func changesNothing(c Call) bool {
+	if c.Back != nil {
+		return false
+	}
 	switch c.Reply.Outcome {
 	case model.Held, model.Lost, model.NotHeld:
 		return true
@@ -127,7 +145,7 @@ func (h History) operations() []porcupine.Operation {
 	ops := make([]porcupine.Operation, 0, len(h.Calls))
 	for _, c := range h.Calls {
 		returned := int64(c.Returned)
-		if c.Reply.Outcome == model.Unknown {
+		if c.Reply.Outcome == model.Unknown && c.Back == nil {
 			returned = math.MaxInt64 // it may take effect at any later moment
 		}
 		ops = append(ops, porcupine.Operation{ClientId: c.Worker, Input: c, Output: c, Call: int64(c.Called), Return: returned})
@@ -143,15 +161,14 @@ func (h History) model() porcupine.Model {
 		Init: func() []any { return []any{model.State{Max: h.Max}} },
 		Step: func(state, in, _ any) []any {
 			c := in.(Call)
+			if c.Back != nil {
+				return anySlice(h.Rules.SteppedBack(state.(model.State), c.Back.Most, c.Back.Now))
+			}
 			w := c.Window
 			if c.Reply.Outcome == model.Unknown {
 				w.Hi = forever
 			}
-			var next []any
-			for _, s := range h.Rules.Step(state.(model.State), c.Op, c.Reply, w) {
-				next = append(next, s)
-			}
-			return next
+			return anySlice(h.Rules.Step(state.(model.State), c.Op, c.Reply, w))
 		},
 		DescribeOperation: func(in, _ any) string {
 			c := in.(Call)
@@ -160,6 +177,14 @@ func (h History) model() porcupine.Model {
 		DescribeState: func(state any) string { return describe(state.(model.State)) },
 	}
 	return m.ToModel()
+}
+
+func anySlice(states []model.State) []any {
+	list := make([]any, len(states))
+	for i, s := range states {
+		list[i] = s
+	}
+	return list
 }
 
 func describe(s model.State) string {

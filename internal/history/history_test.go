@@ -338,3 +338,30 @@ func TestSaveNowhere(t *testing.T) {
 		t.Errorf("got %v, %v, want no files and fs.ErrNotExist", files, err)
 	}
 }
+
+// A grant over whose end the clock went, and then stepped back, may be over or
+// live, but the same for all (EXPIRY-7).
+func TestJudgeClockSteppingBack(t *testing.T) {
+	back := history.Call{
+		Called: 30 * time.Microsecond, Returned: 31 * time.Microsecond,
+		Back: &history.Back{Most: noon.Add(11 * time.Second), Now: noon.Add(time.Second)},
+	}
+	first := call(0, 0, 10, acquire("a"), granted("a", 1))
+	later := func(c history.Call) history.Call { return at(c, 1, 1) }
+	live := later(call(1, 40, 50, get, granted("a", 1)))
+	over := later(call(1, 40, 50, get, notHeld))
+	taken := later(call(1, 60, 70, acquire("b"), grantedAt(1, "b", 2)))
+	for name, tt := range map[string]struct {
+		calls []history.Call
+		want  history.Verdict
+	}{
+		"live":                  {[]history.Call{first, back, live}, history.Ok},
+		"over":                  {[]history.Call{first, back, over, taken}, history.Ok},
+		"live, then taken over": {[]history.Call{first, back, live, taken}, history.Illegal},
+		"over without a step":   {[]history.Call{first, over}, history.Illegal},
+	} {
+		if got := history.Judge(of(tt.calls...), patience); got != tt.want {
+			t.Errorf("%s: got %s, want %s", name, got, tt.want)
+		}
+	}
+}

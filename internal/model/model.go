@@ -12,6 +12,12 @@ type Rules struct {
 	Resolution time.Duration // the unit to which expiry is rounded up; more than 0
 	MinTTL     time.Duration // a shorter ttl is rounded up to it
 	ExpiryLag  time.Duration // how long an expired grant may still look live
+
+	// LateCommit says that the instant from which an expiry is counted need not be
+	// that at which a grant becomes visible: both lie between the call and its
+	// reply. A database reads its clock and commits later; or it commits, finds
+	// that it had waited, and counts anew.
+	LateCommit bool
 }
 
 // State is one key as the store may have it. It is comparable: two states that
@@ -102,10 +108,22 @@ func (r Rules) GrantWindow(w Window, ttl time.Duration, expires time.Time) (Wind
 // reply, having taken effect at one instant of w. None means that the contract
 // does not allow the reply.
 func (r Rules) Step(s State, op Op, reply Reply, w Window) []State {
+	if r.LateCommit && op.Kind != Get && (reply.Outcome == Granted || reply.Outcome == Unknown) {
+		// Whatever only looked at the key meanwhile does not bind the instant.
+		next := r.step(s, op, reply, w)
+		for i := range next {
+			next[i].Since = later(w.Lo, s.Since)
+		}
+		return next
+	}
 	w.Lo = later(w.Lo, s.Since)
 	if w.Hi.Before(w.Lo) {
 		return nil
 	}
+	return r.step(s, op, reply, w)
+}
+
+func (r Rules) step(s State, op Op, reply Reply, w Window) []State {
 	if reply.Outcome == Unknown {
 		return r.unknown(s, op, w)
 	}

@@ -388,3 +388,38 @@ func TestKindString(t *testing.T) {
 		}
 	}
 }
+
+// A grant that was judged before somebody saw the key free may be committed after
+// that, if the store commits late; not one that was judged before another grant
+// had ended.
+func TestLateCommit(t *testing.T) {
+	late := exact
+	late.LateCommit = true
+	w := between(0, 20)
+	for _, tt := range []struct {
+		name string
+		s    model.State
+		end  int
+		ok   bool
+	}{
+		{"free, seen later than the grant is dated", model.State{Max: 1, Since: at(8)}, 15, true},
+		{"free, seen before", model.State{Max: 1, Since: at(2)}, 15, true},
+		{"over before the date", model.State{Held: true, Holder: "b", Token: 1, EndLo: at(4), EndHi: at(4), Max: 1, Since: at(8)}, 15, true},
+		{"over after the date", model.State{Held: true, Holder: "b", Token: 1, EndLo: at(7), EndHi: at(7), Max: 1, Since: at(8)}, 15, false},
+	} {
+		op := model.Op{Kind: model.Acquire, Holder: "a", TTL: at(10).Sub(at(0))}
+		reply := model.Reply{Outcome: model.Granted, Holder: "a", Token: 2, Expires: at(tt.end)}
+		next := late.Step(tt.s, op, reply, w)
+		if (len(next) > 0) != tt.ok {
+			t.Errorf("%s: got %v", tt.name, next)
+		}
+		for _, n := range next {
+			if n.Since.Before(tt.s.Since) {
+				t.Errorf("%s: time ran back to %v", tt.name, n.Since)
+			}
+		}
+		if tt.s.Since.After(at(6)) && len(exact.Step(tt.s, op, reply, w)) > 0 {
+			t.Errorf("%s: allowed without a late commit", tt.name)
+		}
+	}
+}
