@@ -5,9 +5,10 @@ FUZZTIME ?= 20s
 SEEDS ?= 20
 SEED ?= 1
 SOAK ?= 1m
+DURATION ?= 2m
 
 .DEFAULT_GOAL := help
-.PHONY: help conform needs test zoo zoo-write soak generate lint fuzz ratios bench ci
+.PHONY: help conform needs test zoo zoo-write soak chaos generate lint fuzz ratios bench ci
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' Makefile
@@ -31,6 +32,9 @@ zoo-write: ## write leasetest/KILLS.md and integration/KILLS.md, who is caught b
 
 soak: ## run the odd but correct backends for SOAK (1m), and count false alarms
 	go test -count=1 -timeout=24h -run '^TestSoak$$' -v ./leasetest -zoo.soak=$(SOAK)
+
+chaos: needs ## run campaigns of real faults on real servers for DURATION (2m) from seed SEED (1)
+	LEASE_REQUIRE_SERVERS=1 go test -count=1 -timeout=24h -parallel=16 -run '^TestChaos$$' -v ./integration -chaos.duration=$(DURATION) -chaos.seed=$(SEED)
 
 generate: ## write the generated files again
 	go generate work

@@ -17,7 +17,7 @@ import (
 )
 
 // patience bounds how long a server may take to start, and to stop.
-const patience = 20 * time.Second
+const patience = time.Minute
 
 // program is a command that can be run.
 type program struct {
