@@ -28,7 +28,5 @@ func (f *late) request(p *pipe, piece []byte, _ <-chan struct{}) bool {
 	if len(piece) == 0 || !f.takes(piece) {
 		return true
 	}
-	f.hit()
-	f.adopt(p, piece)
-	return false
+	return f.adopt(p, piece, f.hit) == nil
 }

@@ -184,6 +184,27 @@ func TestReplay(t *testing.T) {
 	r.await(t, "a b a healed")
 }
 
+// A call that has run out of time heals its fault whatever the link is at.
+func TestHealedMeanwhile(t *testing.T) {
+	for name, fault := range map[string]func(*Link, Aim) Fault{"late": Late, "repeat": Repeat, "replay": Replay} {
+		t.Run(name, func(t *testing.T) {
+			r := try(t)
+			var f Fault
+			f = fault(r.link, Aim{Match: func([]byte) bool {
+				if err := f.Heal(patient(t)); err != nil {
+					t.Error(err)
+				}
+				return true
+			}})
+			r.start(f)
+			r.wantAnswer("a")
+			if got := f.Hits(); got != 0 {
+				t.Errorf("%d hits of a fault that was healed before, want 0", got)
+			}
+		})
+	}
+}
+
 func TestCutRequest(t *testing.T) {
 	r := try(t)
 	f := CutRequest(r.link, 4)

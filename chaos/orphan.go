@@ -39,19 +39,25 @@ func (o *orphan) settle(ctx context.Context) {
 
 // orphans are those of one fault.
 type orphans struct {
-	mu  sync.Mutex
-	all []*orphan
+	mu   sync.Mutex
+	all  []*orphan
+	over bool // the fault is healed: nobody would settle another one
 }
 
-// adopt ends the client's side of the pipe and keeps the request.
-func (s *orphans) adopt(p *pipe, text []byte) *orphan {
-	o := &orphan{p: p, text: slices.Clone(text), answer: make(chan struct{})}
+// adopt ends the client's side of the pipe and keeps the request, after note. It
+// returns nil if the fault was healed meanwhile: the request is not its any more.
+func (s *orphans) adopt(p *pipe, text []byte, note func()) *orphan {
 	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.over {
+		return nil
+	}
+	o := &orphan{p: p, text: slices.Clone(text), answer: make(chan struct{})}
 	s.all = append(s.all, o)
-	s.mu.Unlock()
 	p.mu.Lock()
 	p.orphan = o
 	p.mu.Unlock()
+	note()
 	// Last: whoever sees the end may heal the fault at once.
 	p.client.Close()
 	return o
@@ -61,7 +67,7 @@ func (s *orphans) adopt(p *pipe, text []byte) *orphan {
 func (s *orphans) settle(ctx context.Context, undelivered bool) error {
 	s.mu.Lock()
 	all := s.all
-	s.all = nil
+	s.all, s.over = nil, true
 	s.mu.Unlock()
 	for _, o := range all {
 		if undelivered && o.send() != nil {

@@ -40,9 +40,13 @@ func (f *repeat) reply(p *pipe, _ []byte, first bool, _ <-chan struct{}) bool {
 	if !first || !f.takes(p.sent()) {
 		return true
 	}
-	f.hit()
-	p.link.count(func(c *Counts) { c.Doubled++ })
-	o := f.adopt(p, p.sent())
+	o := f.adopt(p, p.sent(), func() {
+		f.hit()
+		p.link.count(func(c *Counts) { c.Doubled++ })
+	})
+	if o == nil {
+		return true
+	}
 	if !f.later && o.send() != nil {
 		p.end()
 	}
