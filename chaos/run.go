@@ -295,6 +295,9 @@ func (r *run) saved() *Saved {
 		if r.target.TakesBack {
 			h.Calls = append(h.Calls, takenBack(h)...)
 		}
+		if r.target.Unflushed {
+			h = doubtUnflushed(h, s.Events)
+		}
 		h.Calls = append(h.Calls, r.clock.between(first, last)...)
 		byStart(h)
 		s.Histories = append(s.Histories, h)

@@ -44,6 +44,12 @@ type Target struct {
 	// see its grant for a while, and then no more.
 	TakesBack bool
 
+	// Unflushed says that others may see what a call has done before it is on disk,
+	// as in InnoDB, which releases locks before it flushes its log. If the store
+	// crashes at that moment, who has changed nothing was told what is not so any
+	// more. Grants are written, and flushed with all that was before them.
+	Unflushed bool
+
 	// Deviations names clauses that the store does not keep in this mode, with
 	// the reason. They don't fail a campaign.
 	Deviations map[string]string

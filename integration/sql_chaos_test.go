@@ -124,7 +124,11 @@ func openMariaDB(args ...string) func(*testing.T, string) func() chaos.Target {
 				c.killingEach("SELECT id FROM information_schema.processlist WHERE id <> connection_id() AND command <> 'Daemon' AND user <> 'system user'", "KILL CONNECTION %d"),
 			)
 		}
-		return func() chaos.Target { return c.target(t, name) }
+		return func() chaos.Target {
+			target := c.target(t, name)
+			target.Unflushed = true
+			return target
+		}
 	}
 }
 

@@ -67,6 +67,12 @@
 // Where that matters, keep the highest token with the resource too: it will then
 // refuse a grant whose token has been used.
 //
+// InnoDB releases its locks before it flushes its log (MariaDB 10.11,
+// storage/innobase/trx/trx0trx.cc, trx_t::commit_in_memory). A call that changes nothing
+// may so be answered by what a crash undoes a moment later: a Release that was repeated
+// returned nil, and the lease lives on to its end. Grants and renewals are written
+// themselves, and flushed with all that came before them.
+//
 // MariaDB before 11.5 shuts itself down when its clock reaches 2038. A MySQL or
 // MariaDB that runs with --sysdate-is-now has no clock that can be read after a wait;
 // Migrate refuses it. A binary log needs binlog_format ROW or MIXED: statements that
