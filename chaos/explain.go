@@ -147,7 +147,9 @@ func with(h history.History, f func(i int, c history.Call) []history.Call) (ways
 	return ways
 }
 
-func unknown(c history.Call) bool { return c.Back == nil && c.Reply.Outcome == model.Unknown }
+func unknown(c history.Call) bool {
+	return c.Back == nil && c.Reply.Outcome == model.Unknown && !c.Perhaps
+}
 
 // repeats says whether an earlier Acquire by the same holder had an unknown
 // outcome.

@@ -23,6 +23,9 @@ type Kind struct {
 	On   Place
 	Make func(s Scene, rnd *rand.Rand) Fault
 
+	// Often is how often the fault is drawn in relation to others of its place; 0 is 1.
+	Often int
+
 	// Slow says that calls met by it wait until they time out. It lasts for two
 	// calls of a worker at most.
 	Slow bool
@@ -73,7 +76,7 @@ func LinkKinds() []Kind {
 
 // PartitionKind separates some of the workers from the store, never all.
 func PartitionKind() Kind {
-	return Kind{Name: "link/partition", On: OnStore, Slow: true, Make: func(s Scene, rnd *rand.Rand) Fault {
+	return Kind{Name: "link/partition", On: OnStore, Often: 2, Slow: true, Make: func(s Scene, rnd *rand.Rand) Fault {
 		some := append([]*Link(nil), s.Links...)
 		rnd.Shuffle(len(some), func(i, j int) { some[i], some[j] = some[j], some[i] })
 		return Partition(some[:1+rnd.IntN(max(len(some)-1, 1))]...)

@@ -3,6 +3,7 @@ package chaos
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 )
 
 // Event is one fault of a schedule. It is counted in calls, not in time, so
@@ -55,9 +56,13 @@ func line(seed uint64, n int, kinds []Kind, calls int, p pace) []Event {
 		return nil
 	}
 	rnd := rand.New(rand.NewPCG(seed, uint64(int64(n))))
+	var hat []Kind // to draw from
+	for _, k := range kinds {
+		hat = append(hat, slices.Repeat([]Kind{k}, max(k.Often, 1))...)
+	}
 	var all []Event
 	for at := 1 + rnd.IntN(p.every); at < calls; {
-		k := kinds[rnd.IntN(len(kinds))]
+		k := hat[rnd.IntN(len(hat))]
 		most := p.most
 		if k.Slow {
 			most = p.slow

@@ -44,6 +44,10 @@ type Target struct {
 	// see its grant for a while, and then no more.
 	TakesBack bool
 
+	// Redates says that the first grant of a key may be given its expiry twice, if
+	// the clock steps or the call waits meanwhile: others may see the first one.
+	Redates bool
+
 	// Unflushed says that others may see what a call has done before it is on disk,
 	// as in InnoDB, which releases locks before it flushes its log. If the store
 	// crashes at that moment, who has changed nothing was told what is not so any

@@ -61,6 +61,7 @@ func (c *sqlChaos) target(t *testing.T, name string) chaos.Target {
 		Match:      namesKey,
 		Faults:     c.faults(table),
 		LateCommit: true,
+		Redates:    true,
 	}
 	if clock := c.Clock(); clock != nil {
 		clock.Reset()
@@ -223,7 +224,7 @@ func (c *sqlChaos) killingEach(list, kill string) chaos.Kind {
 // immediateStop ends a PostgreSQL as pg_ctl stop -m immediate does: without a
 // checkpoint, and with a farewell to its clients.
 func immediateStop(p chaos.Process) chaos.Kind {
-	return chaos.Kind{Name: "store/immediate-stop", On: chaos.OnStore, Loses: "TOKEN-10", Make: func(s chaos.Scene, _ *mathrand.Rand) chaos.Fault {
+	return chaos.Kind{Name: "store/immediate-stop", On: chaos.OnStore, Often: 2, Loses: "TOKEN-10", Make: func(s chaos.Scene, _ *mathrand.Rand) chaos.Fault {
 		kill := chaos.Kill(gone{p}, s.Links...)
 		return &chaos.Store{Title: "store/immediate-stop", Can: kill.Available, Begin: kill.Start, End: kill.Heal, Count: kill.Hits}
 	}}

@@ -137,6 +137,7 @@ func openSQLite(t *testing.T, name string) func() chaos.Target {
 			Match:      namesKey,
 			Faults:     chaos.ProcessKinds(s),
 			LateCommit: true,
+			Redates:    true,
 			Resolution: 2 * time.Millisecond, // its clock has whole ms, and a grant ends at the ms after it
 		}
 	}

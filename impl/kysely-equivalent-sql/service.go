@@ -76,7 +76,7 @@ func (s *Service) Acquire(ctx context.Context, key, holder string, ttl time.Dura
 	us := micros(ttl)
 	r, granted, err := s.acquire(ctx, key, holder, us)
 	if err == nil && granted && r.stale(us, s.store.slack()) {
-		r, granted, err = s.acquire(ctx, key, holder, us)
+		r, granted, err = s.date(ctx, key, holder, us, r)
 	}
 	if err != nil {
 		return lease.Lease{}, fail(ctx, "acquire lease", key, err)
@@ -90,6 +90,20 @@ func (s *Service) Acquire(ctx context.Context, key, holder string, ttl time.Dura
 		return lease.Lease{}, fail(ctx, "acquire lease", key, err)
 	}
 	return l, nil
+}
+
+// date gives a stale grant its expiry afresh. Its statement has no effect on what
+// comes after the grant, should it arrive late.
+func (s *Service) date(ctx context.Context, key, holder string, us int64, r record) (record, bool, error) {
+	l := lease.Lease{Key: key, Holder: holder, Token: r.token}
+	err := s.try(ctx, key, func() (err error) {
+		r.expires, err = s.store.renew(ctx, l, us)
+		return err
+	})
+	if err == nil && r.expires == 0 { // it was over at once
+		return s.acquire(ctx, key, holder, us)
+	}
+	return r, err == nil, err
 }
 
 func (s *Service) acquire(ctx context.Context, key, holder string, us int64) (r record, granted bool, err error) {

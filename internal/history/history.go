@@ -36,6 +36,10 @@ type Call struct {
 	// nil. Then only Called and Returned count besides.
 	Back *Back `json:"clockStepsBack,omitempty"`
 
+	// Perhaps makes this a call that took effect between Called and Returned, or not
+	// at all. Its outcome is unknown.
+	Perhaps bool `json:"perhaps,omitempty"`
+
 	// During names the faults that were on when the call was made. The judge does
 	// not look at it.
 	During string `json:"during,omitempty"`
@@ -145,7 +149,7 @@ func (h History) operations() []porcupine.Operation {
 	ops := make([]porcupine.Operation, 0, len(h.Calls))
 	for _, c := range h.Calls {
 		returned := int64(c.Returned)
-		if c.Reply.Outcome == model.Unknown && c.Back == nil {
+		if c.Reply.Outcome == model.Unknown && c.Back == nil && !c.Perhaps {
 			returned = math.MaxInt64 // it may take effect at any later moment
 		}
 		ops = append(ops, porcupine.Operation{ClientId: c.Worker, Input: c, Output: c, Call: int64(c.Called), Return: returned})
@@ -165,7 +169,7 @@ func (h History) model() porcupine.Model {
 				return anySlice(h.Rules.SteppedBack(state.(model.State), c.Back.Most, c.Back.Now))
 			}
 			w := c.Window
-			if c.Reply.Outcome == model.Unknown {
+			if c.Reply.Outcome == model.Unknown && !c.Perhaps {
 				w.Hi = forever
 			}
 			return anySlice(h.Rules.Step(state.(model.State), c.Op, c.Reply, w))
