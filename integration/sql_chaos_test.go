@@ -87,6 +87,8 @@ func openPostgres(settings ...string) func(*testing.T, string) func() chaos.Targ
 			}
 			if dial != nil {
 				cfg.DialFunc = dial
+			} else {
+				cfg.RuntimeParams["synchronous_commit"] = "on" // or a crash may lose the table
 			}
 			return stdlib.GetConnector(*cfg), nil
 		}
