@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/leasekit/lease/leasetest/internal/cage"
+	"github.com/leasekit/lease/internal/cage"
 )
 
 // The skew check runs in a child process – this test binary once more,

@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/leasekit/lease/internal/cage"
 	"github.com/leasekit/lease/leasetest"
-	"github.com/leasekit/lease/leasetest/internal/cage"
 	"github.com/leasekit/lease/leasetest/internal/zoo"
 )
 

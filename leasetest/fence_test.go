@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"github.com/leasekit/lease/fence"
+	"github.com/leasekit/lease/internal/cage"
 	"github.com/leasekit/lease/leasetest"
-	"github.com/leasekit/lease/leasetest/internal/cage"
 	"github.com/leasekit/lease/leasetest/internal/fencezoo"
 )
 

@@ -28,6 +28,13 @@ type Harness struct {
 	// where the client must be made afresh and name hosts by IP address.
 	Connect func(t testing.TB, w Worker) lease.Service
 
+	// ConnectSkewed is Connect for a worker whose own clock is wrong by off: ahead
+	// of the right time, or behind it if off is negative. It is for workers in
+	// other processes, whose clock the suite can't make wrong; one in this process
+	// needs no ConnectSkewed, since Connect is called in a testing/synctest bubble
+	// then. A harness that can't do it for this worker calls t.Skip with the reason.
+	ConnectSkewed func(t testing.TB, w Worker, off time.Duration) lease.Service
+
 	// Clock is the server clock. Nil means that the suite can neither read nor
 	// move it: it then uses short ttls and waits.
 	Clock *Clock

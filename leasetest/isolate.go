@@ -9,7 +9,7 @@ import (
 	"runtime/debug"
 	"time"
 
-	"github.com/leasekit/lease/leasetest/internal/cage"
+	"github.com/leasekit/lease/internal/cage"
 )
 
 // With -lease.isolate each Run judges in a child process – this test binary once

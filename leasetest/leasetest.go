@@ -93,7 +93,7 @@ func (r Result) tell(t *testing.T, report *Report) {
 	case Pass:
 	case Fail:
 		text := failureText(report.Backend, c, r.Failure)
-		if r.failed(report.Strict) {
+		if r.Failed(report.Strict) {
 			t.Error(text)
 		} else {
 			t.Log("warning: " + text)
@@ -102,7 +102,7 @@ func (r Result) tell(t *testing.T, report *Report) {
 		t.Logf("%s: deviation, declared: %s", r.ID, r.Reason)
 	default:
 		text := fmt.Sprintf("%s: %s: %s", r.ID, r.Verdict, r.Reason)
-		if r.failed(report.Strict) {
+		if r.Failed(report.Strict) {
 			t.Error(text)
 		} else {
 			t.Skip(text)
@@ -119,6 +119,13 @@ type Options struct {
 	Strict  bool          // clauses that are not checked fail, unless Harness.Unchecked permits it
 	Limit   time.Duration // how long one call may take before it counts as hanging; default 10 s
 	Dir     string        // where to save the histories of failed concurrent checks; default a new temporary folder
+
+	// Progress is told, from one goroutine, how many of the checks are made.
+	Progress func(made, of int)
+
+	// Repeat returns the command that meets a failure again, for the report: by the
+	// clause, the seed and the number of random programs. Default the Options that do.
+	Repeat func(clause string, seed uint64, cases int) string
 }
 
 // checked returns the options, or the defaults for nil, or what is wrong with
@@ -169,7 +176,7 @@ func Check(ctx context.Context, open func(testing.TB) *Harness, o *Options) (*Re
 
 // check runs the suite outside of go test.
 func (s *suite) check(ctx context.Context, o *Options) (*Report, error) {
-	s.dir = o.Dir
+	s.dir, s.progress, s.repeatBy = o.Dir, o.Progress, o.Repeat
 	if o.Limit > 0 {
 		s.guard.limit = o.Limit
 	}

@@ -85,6 +85,7 @@ type Result struct {
 	Verdict   Verdict  `json:"verdict"`
 	Reason    string   `json:"reason,omitempty"`    // why not checked, inconclusive, error or deviation
 	Permitted bool     `json:"permitted,omitempty"` // not checked, as Harness.Unchecked permits or because no check exists yet
+	Stale     bool     `json:"stale,omitempty"`     // an error because a declaration of the harness is no longer true
 	Failure   *Failure `json:"failure,omitempty"`   // of fail and deviation
 }
 
@@ -114,14 +115,15 @@ func (r *Report) Failed() bool {
 		return true
 	}
 	for _, c := range r.Clauses {
-		if c.failed(r.Strict) {
+		if c.Failed(r.Strict) {
 			return true
 		}
 	}
 	return false
 }
 
-func (r Result) failed(strict bool) bool {
+// Failed says whether the verdict makes a test fail, as Report.Failed does.
+func (r Result) Failed(strict bool) bool {
 	switch r.Verdict {
 	case Fail:
 		return r.Level == Must

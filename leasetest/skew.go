@@ -2,7 +2,10 @@ package leasetest
 
 import (
 	"fmt"
+	"strings"
+	"time"
 
+	"github.com/leasekit/lease"
 	"github.com/leasekit/lease/internal/model"
 )
 
@@ -79,19 +82,23 @@ func (s *suite) skewHere() skewOutcome {
 	st.connect = func(n int, w Worker) (caller, error) {
 		switch n - skewedBase {
 		case workerA:
-			return bubbleWorker(st, w, 0)
+			return skewedWorker(st, w, -wrongBy, 0)
 		case workerB:
-			return bubbleWorker(st, w, 60*365*day)
+			return skewedWorker(st, w, wrongBy, 60*365*day)
 		}
 		return connect(n, w)
 	}
 	st.notes = map[int]string{skewedBase + workerA: " (clock in 2000)", skewedBase + workerB: " (clock in 2060)"}
+	if st.h.ConnectSkewed != nil {
+		st.notes = map[int]string{skewedBase + workerA: " (clock 1 h slow)", skewedBase + workerB: " (clock 1 h fast)"}
+	}
 	for n := range 3 {
 		if _, err := st.worker(skewedBase+n, ""); err != nil {
 			return skewOutcome{NotChecked: "a worker with a wrong clock can't be made: " + err.Error()}
 		}
 	}
 	var o skewOutcome
+	s.compared = 0
 	for _, p := range s.skewPrograms(st.h) {
 		f, cut, why := s.compare(st, p)
 		if why != "" {
@@ -107,12 +114,33 @@ func (s *suite) skewHere() skewOutcome {
 			o.Findings = append(o.Findings, *f)
 		}
 	}
-	if st.clock.stuck || s.compared == 0 {
+	switch known := s.excuses.any(); {
+	case st.clock.stuck || s.compared == 0 && len(known) == 0:
 		o.NotChecked = "needs a server clock that goes back when Harness.Clock.Move is told to, or none that is moved at all"
+		return o
+	case s.compared == 0:
+		o.NotChecked = "can't be told apart from what breaks " + strings.Join(known, ", ")
 		return o
 	}
 	o.Examined = true
 	return o
+}
+
+// wrongBy is how wrong the clocks of workers in other processes are: more than
+// the longest ttl of the scenarios that are compared.
+const wrongBy = time.Hour
+
+// skewedWorker connects a worker whose clock is off, or, if its clock is Go's and in
+// this process, one in a bubble that has slept for so long.
+func skewedWorker(st *store, w Worker, off, slept time.Duration) (caller, error) {
+	if st.h.ConnectSkewed == nil {
+		return bubbleWorker(st, w, slept)
+	}
+	svc, err := st.obtain(st.tb, "ConnectSkewed", func() lease.Service { return st.h.ConnectSkewed(st.tb, w, off) })
+	if err != nil {
+		return nil, err
+	}
+	return callerOf(svc), nil
 }
 
 func (o skewOutcome) has(clause string) bool {
@@ -170,10 +198,10 @@ func (s *suite) compare(st *store, p program) (f *skewing, cut bool, why string)
 				return nil, false, fmt.Sprintf("a call did not return within %v", st.guard.limit)
 			}
 		}
-		if st.clock.kind != clockFrozen || right.began.Equal(wrong.began) {
+		var whole bool
+		if f, whole = difference(st, right, wrong); whole {
 			s.compared++
 		}
-		f = difference(st, right, wrong)
 		if f == nil || i > 0 && f.at != before {
 			return nil, f != nil || right.found != nil || wrong.found != nil, ""
 		}
@@ -182,14 +210,15 @@ func (s *suite) compare(st *store, p program) (f *skewing, cut bool, why string)
 	return f, false, ""
 }
 
-// difference says where two runs of a program went apart, or nil.
-func difference(st *store, right, wrong *runner) *skewing {
+// difference says where two runs of a program went apart, or nil. whole says whether
+// they were compared to their end.
+func difference(st *store, right, wrong *runner) (f *skewing, whole bool) {
 	if st.clock.kind == clockFrozen && !right.began.Equal(wrong.began) {
-		return nil // a clock that could not be brought back: other instants may give other answers
+		return nil, false // a clock that could not be brought back: other instants may give other answers
 	}
 	for i := 0; i < min(len(right.took), len(wrong.took)); i++ {
 		if right.took[i] != wrong.took[i] {
-			return nil // the clock did not go the same way: nothing to compare
+			return nil, false // the clock did not go the same way: nothing to compare
 		}
 	}
 	// What follows a reply that is put down to another clause may follow from that.
@@ -203,7 +232,7 @@ func difference(st *store, right, wrong *runner) *skewing {
 	rightTokens, wrongTokens := map[int64]int{}, map[int64]int{}
 	for i := range comparable {
 		a, b := right.replies[i], wrong.replies[i]
-		problem := ""
+		problem, by := "", ""
 		switch {
 		case a.reply.Outcome != b.reply.Outcome:
 			problem = "another answer"
@@ -220,7 +249,7 @@ func difference(st *store, right, wrong *runner) *skewing {
 				wide += right.replies[i].w.Hi.Sub(right.replies[0].w.Lo) + wrong.replies[i].w.Hi.Sub(wrong.replies[0].w.Lo)
 			}
 			if off.Abs() > slack+wide {
-				problem = fmt.Sprintf("an expiry that is %v off", off.Abs())
+				problem, by = "an expiry that is off", " by "+off.Abs().String()
 			}
 		}
 		if problem == "" {
@@ -230,17 +259,17 @@ func difference(st *store, right, wrong *runner) *skewing {
 		list[len(list)-1].Want = "as with right clocks: " + right.upTo(i)[len(right.upTo(i))-1].Reply
 		return &skewing{
 			Clause:  "EXPIRY-4",
-			Problem: "workers with wrong clocks get " + problem + " for the same calls",
+			Problem: "workers with wrong clocks get " + problem + by + " for the same calls",
 			Events:  list,
 			at:      fmt.Sprint(i, problem, a.reply.Outcome, b.reply.Outcome),
-		}
+		}, false
 	}
 	for _, r := range []*runner{right, wrong} {
 		if r.found != nil && r.found.clause == "EXPIRY-5" {
-			return &skewing{Clause: "EXPIRY-5", Problem: r.found.problem, Events: r.found.events}
+			return &skewing{Clause: "EXPIRY-5", Problem: r.found.problem, Events: r.found.events}, false
 		}
 	}
-	return nil
+	return nil, comparable == len(right.replies) && comparable == len(wrong.replies)
 }
 
 // oneClock says why a difference proves nothing: a store that lives in this
@@ -252,7 +281,7 @@ func oneClock(st *store) string {
 	switch {
 	case st.h.Clock == nil:
 		return see + "without Harness.Clock the suite can't tell whether that is the store's own clock too"
-	case followsBubble(st.h.Clock):
+	case st.h.ConnectSkewed == nil && followsBubble(st.h.Clock):
 		return see + "that is the store's own clock too, since Harness.Clock reads it: give the store a clock of its own to have this checked"
 	}
 	return ""

@@ -126,3 +126,60 @@ func TestSkewOutsideChannel(t *testing.T) {
 		t.Errorf("got %+v, want not checked", o)
 	}
 }
+
+// stealing is a client that lets its own clock decide whether a lease is over.
+type stealing struct {
+	lease.Service
+	now func() time.Time
+}
+
+func (s stealing) Acquire(ctx context.Context, key, holder string, ttl time.Duration) (lease.Lease, error) {
+	if l, err := s.Get(ctx, key); err == nil && l.ExpiresAt.Before(s.now()) {
+		if err := s.Release(ctx, l); err != nil {
+			return lease.Lease{}, err
+		}
+	}
+	return s.Service.Acquire(ctx, key, holder, ttl)
+}
+
+// TestSkewByHarness wants a harness that makes the clocks of its workers wrong to be
+// asked for that, and what it then sees to count.
+func TestSkewByHarness(t *testing.T) {
+	offs := map[time.Duration]bool{}
+	harness := func(steal bool) func(testing.TB) *Harness {
+		return func(testing.TB) *Harness {
+			store, clock := steady()
+			return &Harness{
+				Connect: func(testing.TB, Worker) lease.Service { return store.Service("") },
+				ConnectSkewed: func(_ testing.TB, _ Worker, off time.Duration) lease.Service {
+					offs[off] = true
+					if !steal {
+						return store.Service("")
+					}
+					return stealing{store.Service(""), func() time.Time { return clock.Now().Add(off) }}
+				},
+				Clock: clock,
+			}
+		}
+	}
+	for _, steal := range []bool{false, true} {
+		r, err := Check(t.Context(), harness(steal), &Options{Seed: 1, Cases: 5})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, _ := r.Result("EXPIRY-4")
+		want := Pass
+		if steal {
+			want = Fail
+		}
+		if got.Verdict != want {
+			t.Errorf("stealing %v: got %s %s, want %s", steal, got.Verdict, got.Reason, want)
+		}
+		if steal && (got.Failure == nil || !strings.Contains(historyTable(got.Failure.History), "B (clock 1 h fast)")) {
+			t.Errorf("got %+v, want a history with the worker whose clock is fast", got.Failure)
+		}
+	}
+	if !offs[time.Hour] || !offs[-time.Hour] || len(offs) != 2 {
+		t.Errorf("got workers off by %v, want one an hour fast and one an hour slow", offs)
+	}
+}

@@ -62,18 +62,27 @@ func openStore(parent testing.TB, name string, g *guard, open func(testing.TB) *
 		if err != nil {
 			return nil, err
 		}
-		return func(ctx context.Context, c call) answer { return c.on(ctx, svc) }, nil
+		return callerOf(svc), nil
 	}
 	return s, nil
 }
 
+func callerOf(svc lease.Service) caller {
+	return func(ctx context.Context, c call) answer { return c.on(ctx, svc) }
+}
+
 // dial connects a worker through the harness.
-func (s *store) dial(tb *caseTB, w Worker) (svc lease.Service, err error) {
-	if err := tb.setUp(s.guard, func() { svc = s.h.Connect(tb, w) }); err != nil {
+func (s *store) dial(tb *caseTB, w Worker) (lease.Service, error) {
+	return s.obtain(tb, "Connect", func() lease.Service { return s.h.Connect(tb, w) })
+}
+
+// obtain gets a worker from a function of the harness.
+func (s *store) obtain(tb *caseTB, field string, connect func() lease.Service) (svc lease.Service, err error) {
+	if err := tb.setUp(s.guard, func() { svc = connect() }); err != nil {
 		return nil, connectError(err)
 	}
 	if svc == nil {
-		return nil, fmt.Errorf("connect a worker: Harness.Connect returned a nil lease.Service: return the client of the worker, or call t.Fatal with what went wrong")
+		return nil, fmt.Errorf("connect a worker: Harness.%s returned a nil lease.Service: return the client of the worker, or call t.Fatal with what went wrong", field)
 	}
 	return svc, nil
 }

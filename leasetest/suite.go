@@ -19,7 +19,7 @@ type suite struct {
 	subject
 	parent   testing.TB // nil outside of go test
 	name     string
-	compared int    // programs that the skew check could compare
+	compared int    // programs that the skew check could compare to their end
 	skewCut  bool   // the skew check met other broken clauses
 	ordinal  int    // of the Run calls in one test
 	pkg      string // for the command that repeats a failure; "" if unknown
@@ -29,6 +29,8 @@ type suite struct {
 	seed     uint64
 	dir      string // where histories are saved
 	ctx      context.Context
+	progress func(made, of int)                                 // nil: nobody wants to know
+	repeatBy func(clause string, seed uint64, cases int) string // nil: the suite's own way
 
 	excuses *excuses
 	h       *Harness // of the first store opened: its figures and declarations
@@ -126,7 +128,10 @@ func (s *suite) phases() {
 		checks = append(checks, func() { s.runExample(e) })
 	}
 	checks = append(checks, s.checkSkewAgain, s.checkDamage, s.checkProgram, s.checkMany, s.checkRaces, s.checkHistories, s.checkContexts, s.checkWaits, s.checkRestart)
-	for _, check := range checks {
+	for i, check := range checks {
+		if s.progress != nil {
+			s.progress(i, len(checks))
+		}
 		if s.ctx.Err() != nil {
 			s.cutShort()
 			break
@@ -273,16 +278,19 @@ func (s *suite) failure(f *finding, found string, seed uint64) *Failure {
 
 // repeat is the command that meets the same failure again.
 func (s *suite) repeat(clause string, seed uint64) string {
-	if s.parent == nil {
-		return fmt.Sprintf("leasetest.Check with Options{Seed: %d, Cases: %d}", seed, s.knobs.cases)
+	cases := s.knobs.cases
+	if seed != s.seed {
+		cases = 1
+	}
+	switch {
+	case s.repeatBy != nil:
+		return s.repeatBy(clause, seed, cases)
+	case s.parent == nil:
+		return fmt.Sprintf("leasetest.Check with Options{Seed: %d, Cases: %d}", seed, cases)
 	}
 	pkg := s.pkg
 	if pkg == "" {
 		pkg = "."
-	}
-	cases := s.knobs.cases
-	if seed != s.seed {
-		cases = 1
 	}
 	// The package comes before the flags that go test does not know.
 	pattern := strings.ReplaceAll(runPattern(s.name)+"/^"+clause+"$", "'", `'\''`)
@@ -339,10 +347,10 @@ func (s *suite) result(c Clause) Result {
 	case declared != "" && byChance[c.ID]:
 		r.Verdict, r.Reason = Deviation, declared+" (declared; it did not show in this run, which can be chance)"
 	case declared != "":
-		r.Verdict = Error
+		r.Verdict, r.Stale = Error, true
 		r.Reason = fmt.Sprintf("Harness.Deviations declares %s (%q), but the backend keeps the clause: remove the entry", c.ID, declared)
 	case permitted != "":
-		r.Verdict = Error
+		r.Verdict, r.Stale = Error, true
 		r.Reason = fmt.Sprintf("Harness.Unchecked says that %s can't be checked (%q), but it was: remove the entry", c.ID, permitted)
 	default:
 		r.Verdict = Pass

@@ -29,6 +29,18 @@ func failureText(backend string, c Clause, f *Failure) string {
 	return b.String()
 }
 
+// FailureText is the failure of the clause as a person reads it, the backend's name
+// in it; "" if there is none.
+func (r Result) FailureText(backend string) string {
+	if r.Failure == nil {
+		return ""
+	}
+	return failureText(backend, Clause{ID: r.ID, Level: r.Level, Sentence: r.Sentence}, r.Failure)
+}
+
+// Table is the history in columns, as text.
+func (f *Failure) Table() string { return historyTable(f.History) }
+
 // historyTable lays a history out in columns.
 func historyTable(events []Event) string {
 	var table strings.Builder

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/leasekit/lease/leasetest/internal/cage"
+	"github.com/leasekit/lease/internal/cage"
 )
 
 // The test binary plays the programs that are caged.
