@@ -59,7 +59,7 @@
 //
 // A campaign that found something is saved as JSON. From the module's folder
 //
-//	go run ./internal/judgecampaign campaign-7.json
+//	go run ./cmd/leasecheck judge campaign-7.json
 //
 // judges it again, without the store.
 //
