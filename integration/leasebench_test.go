@@ -22,6 +22,7 @@ import (
 // TestLeasebench runs the command on real servers: all calls succeed, the peers are
 // there, the server's time is known where it tells it, and nothing is left behind.
 func TestLeasebench(t *testing.T) {
+	t.Parallel()
 	bin := filepath.Join(t.TempDir(), "leasebench")
 	build := exec.Command("go", "build", "-o", bin, "./leasebench")
 	build.Dir = filepath.Join("..", "cmd")
