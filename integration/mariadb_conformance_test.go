@@ -22,7 +22,9 @@ func checkMariaDB(t *testing.T, d sqllease.Dialect) {
 		srv = server.StartMariaDB(t)
 	}
 	db := mariadbOn(t, srv, srv.Database(t)).as(d)
+	var c sqlClient
+	c.share(t, db)
 	leasetest.Run(t, func(t testing.TB) *leasetest.Harness {
-		return crashes(sqlHarness(t, db.table(t), sqlClient{}), srv)
+		return crashes(sqlHarness(t, db.table(t), c), srv)
 	})
 }

@@ -15,7 +15,9 @@ func TestPostgresConformance(t *testing.T) {
 		srv = server.StartPostgres(t, "synchronous_commit=on")
 	}
 	db := postgresOn(t, srv, srv.Database(t))
+	var c sqlClient
+	c.share(t, db)
 	leasetest.Run(t, func(t testing.TB) *leasetest.Harness {
-		return crashes(sqlHarness(t, db.table(t), sqlClient{}), srv)
+		return crashes(sqlHarness(t, db.table(t), c), srv)
 	})
 }

@@ -164,6 +164,13 @@ func (s *sqlServer) open(t testing.TB, c sqlClient) *sql.DB {
 	return db
 }
 
+// share lets clients share a pool where they can.
+func (c *sqlClient) share(t testing.TB, s *sqlServer) {
+	t.Helper()
+	c.shared = s.open(t, *c)
+	c.shared.SetMaxIdleConns(16)
+}
+
 // sqlTable is a table of a test's own on a server.
 type sqlTable struct {
 	*sqlServer

@@ -22,8 +22,7 @@ func huntsOn(open func(t testing.TB, options ...string) *sqlServer) func(*testin
 		pass, hit := m.replace()
 		c := sqlClient{pass: pass}
 		if m.judge == nil {
-			c.shared = srv.open(t, c)
-			c.shared.SetMaxIdleConns(16)
+			c.share(t, srv)
 			return tried(t, m, hit, func(t testing.TB) *leasetest.Harness { return sqlHarness(t, srv.table(t), c) })
 		}
 		began := time.Now()
