@@ -20,7 +20,7 @@ needs: ## install what make test needs and is missing: servers, a C compiler
 	@tools/install-needs
 
 test: needs ## run all tests of all modules, with -race and real servers
-	LEASE_REQUIRE_SERVERS=1 CGO_ENABLED=1 go test -race work
+	LEASE_REQUIRE_SERVERS=1 CGO_ENABLED=1 go test -race ./integration ./leasetest ./cmd/leasecheck work # the longest first
 	LEASE_REQUIRE_SERVERS=1 go test -count=1 -run Zoo ./leasetest ./integration # whole: with -race a part is tried
 
 zoo: ## try the suite on its broken backends with SEEDS (20) seeds from SEED (1) on
