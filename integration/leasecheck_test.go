@@ -149,7 +149,7 @@ func TestJavaAdapter(t *testing.T) {
 	if out, err := exec.Command("javac", append([]string{"-d", classes}, sources...)...).CombinedOutput(); err != nil {
 		t.Fatalf("javac: %v: %s", err, out)
 	}
-	wantConformant(t, classes, "java -XX:TieredStopAtLevel=1 -cp "+classes+":"+driver+" Adapter", "JDBC_URL="+jdbc(t, server.Postgres(t).Database(t)))
+	wantConformant(t, classes, "java -XX:TieredStopAtLevel=1 -XX:+UseSerialGC -cp "+classes+":"+driver+" Adapter", "JDBC_URL="+jdbc(t, server.Postgres(t).Database(t)))
 }
 
 // jdbc is a DSN as JDBC has it.

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/leasekit/lease/internal/race"
 	"github.com/leasekit/lease/leasetest"
 )
 
@@ -83,7 +84,7 @@ type kill struct {
 // others. EXCL-5, the catch-all for concurrent histories, may fail along. Who was
 // caught by what is checked against KILLS.md.
 func TestServerZoo(t *testing.T) {
-	if raceDetector {
+	if race.Enabled {
 		t.Skip("the mutants are tried without -race: they run the suite dozens of times, and what they break is not how goroutines meet in this process")
 	}
 	var kills []kill

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/leasekit/lease/internal/cage"
+	"github.com/leasekit/lease/internal/race"
 	"github.com/leasekit/lease/leasetest"
 	"github.com/leasekit/lease/leasetest/internal/zoo"
 )
@@ -47,7 +48,7 @@ func TestDeadly(t *testing.T) {
 		"unlocked-number":     "DATA RACE",
 	}
 	unharmed := []string{"base"} // the cage itself
-	if raceEnabled {
+	if race.Enabled {
 		says["unlocked-map"] = "DATA RACE"
 	} else {
 		delete(says, "unlocked-number") // nobody can see it

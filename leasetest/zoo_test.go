@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/leasekit/lease/internal/race"
 	"github.com/leasekit/lease/leasetest"
 	"github.com/leasekit/lease/leasetest/internal/zoo"
 )
@@ -75,7 +76,7 @@ func TestZoo(t *testing.T) {
 // sampling says whether a part of a zoo has to do. The race detector makes it
 // eight times as slow, and looks at the suite rather than at the animals; make test
 // runs the whole zoo without it.
-func sampling() bool { return raceEnabled || testing.Short() }
+func sampling() bool { return race.Enabled || testing.Short() }
 
 // someOf are the animals to try: all, or if sampling every fifth, others with
 // another seed.

@@ -1,5 +1,0 @@
-//go:build !race
-
-package leasetest_test
-
-const raceEnabled = false
