@@ -51,7 +51,7 @@ var failureClauses = []Clause{
 		Sentence: "Closing a service leaves no goroutine, connection or lock behind.",
 		Why:      "Each service that is closed leaves a renewal or a connection running, until the process or the store has no more of them.",
 		Source:   "https://github.com/projecteru2/core/issues/399",
-		How:      "Not checked yet: closing a service is not in the contract's interface yet.",
+		How:      "Not by Run: a Service has no Close. Campaigns of package chaos look for what a closed client leaves behind.",
 	},
 	{
 		ID:       "ERR-7",

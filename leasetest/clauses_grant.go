@@ -141,6 +141,6 @@ var tokenClauses = []Clause{
 		Sentence: "Tokens keep rising across a failover; a backend that can't promise it documents under which loss.",
 		Why:      "A replica that never saw the last grant is promoted, and grants its token once more.",
 		Source:   "https://github.com/bluetape4k/bluetape4k-projects/pull/1069",
-		How:      "Not checked yet: a harness has no way to fail its store over.",
+		How:      "Not by Run: a harness has no way to fail its store over. Campaigns of package chaos do.",
 	},
 }

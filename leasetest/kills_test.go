@@ -169,7 +169,7 @@ func kindRows() string {
 func unproved(id string) string {
 	switch {
 	case leasetest.Later(id):
-		return "it has no check yet."
+		return "Run has no check for it."
 	case id == "TOKEN-6":
 		return "it allows and forbids nothing; the odd backends with gaps and with one counter for all keys speak for it."
 	}

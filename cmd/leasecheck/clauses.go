@@ -96,7 +96,7 @@ type broken struct {
 	Failure *leasetest.Failure `json:"failure"`
 }
 
-// brokenBackend returns nil for a clause that is not checked yet.
+// brokenBackend returns nil for a clause that no backend of the zoo breaks.
 func brokenBackend(id string) (*broken, error) {
 	var all map[string]*broken
 	if err := json.Unmarshal(brokenText, &all); err != nil {

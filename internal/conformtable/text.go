@@ -15,7 +15,7 @@ const legend = `
 pass          checked as CONFORMANCE.md describes, to the end, and nothing broke it
 fail          a history was found that the clause forbids
 deviation     failed, as the backend declares
-not checked   the harness lacks what the check needs, or there is no check yet; never counts as passed
+not checked   the harness lacks what the check needs, or the suite has none; never counts as passed
 inconclusive  the check did not run to its end, so nothing follows from it; not green
 error         the harness itself failed; not green
 `

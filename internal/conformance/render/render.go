@@ -18,7 +18,7 @@ const (
 
 // notChecked is how the text of How begins for a clause that no check
 // examines.
-const notChecked = "Not checked yet:"
+const notChecked = "Not by Run:"
 
 // group is the heading under which the clauses with one prefix stand.
 type group struct {
@@ -117,10 +117,10 @@ func writeClause(b *strings.Builder, c leasetest.Clause) {
 	b.WriteString("\n")
 }
 
-// checkedBy makes "Checked by: Not checked yet: why" read as a sentence.
+// checkedBy makes "Checked by: Not by Run: why" read as a sentence.
 func checkedBy(how string) string {
 	if why, ok := strings.CutPrefix(how, notChecked); ok {
-		return "*nothing yet* –" + why
+		return "*not by Run* –" + why
 	}
 	return how
 }

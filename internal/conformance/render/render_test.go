@@ -10,7 +10,7 @@ import (
 func TestSectionWritesEveryField(t *testing.T) {
 	got, err := Section([]leasetest.Clause{
 		{ID: "GET-1", Level: leasetest.Must, Sentence: "the sentence", Why: "the reason", Source: "https://example.org/1", How: "the check", Needs: "the need"},
-		{ID: "ARG-7", Level: leasetest.Should, Sentence: "another", Why: "another reason", How: "Not checked yet: no time."},
+		{ID: "ARG-7", Level: leasetest.Should, Sentence: "another", Why: "another reason", How: "Not by Run: no time."},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -43,7 +43,7 @@ What every backend accepts, and what it refuses before it touches the store.
 **SHOULD** – another
 
 - Why: another reason
-- Checked by: *nothing yet* – no time.
+- Checked by: *not by Run* – no time.
 
 `
 	if got != want {
