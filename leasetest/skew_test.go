@@ -8,6 +8,7 @@ import (
 
 	"github.com/leasekit/lease"
 	memlease "github.com/leasekit/lease/impl/memory"
+	"github.com/leasekit/lease/internal/model"
 )
 
 // onSkew runs the skew check as Run does, in a child process, and returns the
@@ -181,5 +182,20 @@ func TestSkewByHarness(t *testing.T) {
 	}
 	if !offs[time.Hour] || !offs[-time.Hour] || len(offs) != 2 {
 		t.Errorf("got workers off by %v, want one an hour fast and one an hour slow", offs)
+	}
+}
+
+// TestSkewBetweenTicks has two runs that began at different moments between two ticks
+// of a clock that stands still: the same move took one of them past the expiry.
+func TestSkewBetweenTicks(t *testing.T) {
+	began := time.Date(2031, 5, 6, 7, 8, 9, 0, time.UTC)
+	run := func(after time.Duration, o model.Outcome) *runner {
+		at := began.Add(after)
+		reply := model.Reply{Outcome: o, Holder: "a", Token: 1, Expires: at.Add(time.Minute)}
+		return &runner{began: began, replies: []traced{{reply: reply, w: model.Window{Lo: at, Hi: at}}}}
+	}
+	st := &store{h: &Harness{}, clock: &serverClock{kind: clockFrozen}}
+	if f, whole := difference(st, run(38*time.Second, model.Granted), run(39*time.Second, model.Lost)); f != nil || whole {
+		t.Errorf("got %+v and %v, want nothing to compare", f, whole)
 	}
 }
