@@ -5,7 +5,6 @@ import (
 
 	sqllease "github.com/leasekit/lease/impl/kysely-equivalent-sql"
 	"github.com/leasekit/lease/integration/server"
-	"github.com/leasekit/lease/internal/race"
 	"github.com/leasekit/lease/leasetest"
 )
 
@@ -15,12 +14,7 @@ func TestMariaDBConformance(t *testing.T) { checkMariaDB(t, sqllease.MariaDB) }
 
 // TestMySQLStatementsConformance checks the statements for MySQL on MariaDB,
 // which is not MySQL, but understands them.
-func TestMySQLStatementsConformance(t *testing.T) {
-	if race.Enabled {
-		t.Skip("TestMariaDBConformance runs almost the same code of ours; make test runs this without -race")
-	}
-	checkMariaDB(t, sqllease.MySQL)
-}
+func TestMySQLStatementsConformance(t *testing.T) { checkMariaDB(t, sqllease.MySQL) }
 
 func checkMariaDB(t *testing.T, d sqllease.Dialect) {
 	srv := server.MariaDB(t)

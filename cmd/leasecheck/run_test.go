@@ -6,11 +6,9 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
-	"github.com/leasekit/lease/internal/race"
 	"github.com/leasekit/lease/leasetest"
 )
 
@@ -52,9 +50,6 @@ func TestExitCodes(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			if race.Enabled && (slices.Contains(c.args, right) || slices.Contains(c.args, broken)) {
-				t.Skip("TestReports and TestNotChecked run adapters; make test runs this without -race")
-			}
 			args := c.args
 			if len(args) > 1 && args[0] == "run" {
 				args = append([]string{"run", "-checks", "3"}, args[1:]...)

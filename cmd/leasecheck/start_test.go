@@ -1,7 +1,6 @@
 package main
 
 import (
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -9,6 +8,7 @@ import (
 	"time"
 
 	"github.com/leasekit/lease/cmd/internal/adapter"
+	"github.com/leasekit/lease/internal/need"
 	"github.com/leasekit/lease/leasetest"
 )
 
@@ -21,7 +21,9 @@ func TestStarters(t *testing.T) {
 			if code != exitOK || !strings.Contains(out, program) {
 				t.Fatalf("got the exit code %d and %s%s", code, out, errOut)
 			}
-			needed(t, strings.Fields(program)[0])
+			if _, err := exec.LookPath(strings.Fields(program)[0]); err != nil {
+				need.Missing(t, err.Error()+"; tools/install-needs installs it")
+			}
 			a, err := adapter.Start("cd "+quoted(dir)+" && exec "+program, 0, func(err error) { t.Error(err) })
 			if err != nil {
 				t.Fatal(err)
@@ -60,18 +62,5 @@ func TestGoStarter(t *testing.T) {
 	cmd.Dir = in
 	if text, err := cmd.CombinedOutput(); err != nil {
 		t.Errorf("%v: %s", err, text)
-	}
-}
-
-// needed skips a test, or fails it in CI, for a program that is missing.
-func needed(t *testing.T, program string) {
-	t.Helper()
-	_, err := exec.LookPath(program)
-	switch v := os.Getenv("LEASE_REQUIRE_SERVERS"); {
-	case err == nil:
-	case v != "" && v != "0":
-		t.Fatalf("%v; tools/install-needs installs it (LEASE_REQUIRE_SERVERS=1)", err)
-	default:
-		t.Skip(err)
 	}
 }

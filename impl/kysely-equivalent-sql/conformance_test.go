@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/leasekit/lease/impl/kysely-equivalent-sql/sqlitetest"
-	"github.com/leasekit/lease/internal/race"
 	"github.com/leasekit/lease/leasetest"
 )
 
@@ -19,9 +18,6 @@ func TestConformance(t *testing.T) {
 
 // TestConformanceWithRollbackJournal is the same in SQLite's other mode.
 func TestConformanceWithRollbackJournal(t *testing.T) {
-	if race.Enabled {
-		t.Skip("TestConformance runs the same code of ours; make test runs this without -race")
-	}
 	leasetest.Run(t, func(t testing.TB) *leasetest.Harness {
 		return sqlitetest.Harness(t, sqlitetest.New(t, "delete", 5*time.Second))
 	})

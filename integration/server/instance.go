@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/leasekit/lease/chaos/clock"
+	"github.com/leasekit/lease/internal/need"
 )
 
 // instance is a server that was started here. Of one that the environment names
@@ -131,7 +132,7 @@ func startOnFreePort(dir string, of *clock.Clock, at func(port string) *instance
 		if of == nil {
 			of, noClock = clock.New(dir)
 		}
-		if noClock != nil && required() {
+		if noClock != nil && need.Required() {
 			return nil, fmt.Errorf("%w (LEASE_REQUIRE_SERVERS=1)", noClock)
 		}
 		// No server can choose a free port itself and say which, and the one
@@ -195,7 +196,7 @@ func (i *instance) governed() error {
 	if err == nil {
 		err = i.clock.Governs(pid)
 	}
-	if _, contained := i.running.(*container); contained && err != nil && !required() {
+	if _, contained := i.running.(*container); contained && err != nil && !need.Required() {
 		// The daemon may have a machine of its own, or the container a user
 		// whose processes can't be looked at.
 		i.clock, i.noClock, err = nil, err, nil

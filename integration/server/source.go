@@ -45,6 +45,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/leasekit/lease/internal/need"
 )
 
 // source is where the server of one kind can come from.
@@ -94,22 +96,13 @@ func (s source) place(t testing.TB) place {
 	} else {
 		missing += fmt.Sprintf(", since this test needs a server of its own and can't use the one in %s", s.env)
 	}
-	if required() {
-		t.Fatal(missing + " (LEASE_REQUIRE_SERVERS=1)")
-	}
-	t.Skip(missing)
+	need.Missing(t, missing)
 	return place{}
 }
 
 // imageEnv names the variable with the image: LEASE_TEST_REDIS_IMAGE.
 func (s source) imageEnv() string {
 	return s.env[:strings.LastIndex(s.env, "_")] + "_IMAGE"
-}
-
-// required says whether a missing server is a failure.
-func required() bool {
-	v := os.Getenv("LEASE_REQUIRE_SERVERS")
-	return v != "" && v != "0"
 }
 
 // find returns where the first of the programs is that there is.
