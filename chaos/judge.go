@@ -229,13 +229,6 @@ func copies(c history.Call, n int) []history.Call {
 	return slices.Repeat([]history.Call{c}, n)
 }
 
-// dated is the grant as it may have been before it was given its expiry afresh.
-func dated(c history.Call) history.Call {
-	c.Text, c.During, c.Perhaps = c.Text+", with another expiry at first", "", true
-	c.Reply, c.ReplyTxt = model.Reply{}, "perhaps"
-	return c
-}
-
 // keep writes the campaign and the picture of a bad key into dir, or into a new
 // temporary folder if that is "". It returns the folder.
 func (s *Saved) keep(key string, v *Violation, dir string) (string, []string) {

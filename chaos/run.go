@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/leasekit/lease/internal/history"
-	"github.com/leasekit/lease/internal/model"
 )
 
 // run is a campaign under way.
@@ -292,9 +291,9 @@ func (r *run) saved() *Saved {
 			}
 			s.Calls.count(entry.Reply.Outcome)
 			h.Calls = append(h.Calls, copies(entry, c.doubled)...)
-			if r.target.Redates && entry.Op.Kind == model.Acquire && entry.Reply.Outcome == model.Granted && entry.Reply.Token == 1 {
-				h.Calls = append(h.Calls, dated(entry))
-			}
+		}
+		if r.target.Redates {
+			h.Calls = append(h.Calls, redated(h)...)
 		}
 		if r.target.TakesBack {
 			h.Calls = append(h.Calls, takenBack(h)...)

@@ -45,7 +45,8 @@ type Target struct {
 	TakesBack bool
 
 	// Redates says that the first grant of a key may be given its expiry twice, if
-	// the clock steps or the call waits meanwhile: others may see the first one.
+	// the clock steps or the call waits meanwhile: others may see the first one, and
+	// it may be over by then, so that the call makes a second grant.
 	Redates bool
 
 	// Unflushed says that others may see what a call has done before it is on disk,

@@ -49,31 +49,3 @@ func TestUnflushed(t *testing.T) {
 		})
 	}
 }
-
-// TestRedated has a first grant that is given its expiry twice, since the clock
-// stepped back: somebody has seen the first one.
-func TestRedated(t *testing.T) {
-	noon := time.Date(2031, 5, 6, 12, 0, 0, 0, time.UTC)
-	lease := func(token int64, end time.Duration) model.Reply {
-		return model.Reply{Outcome: model.Granted, Holder: "a", Token: token, Expires: noon.Add(end)}
-	}
-	w := model.Window{Lo: noon, Hi: noon.Add(time.Second)}
-	acquire := history.Call{Op: model.Op{Kind: model.Acquire, Holder: "a", TTL: time.Minute}, Reply: lease(1, time.Minute), Window: w, Called: 0, Returned: 50}
-	seen := history.Call{Op: model.Op{Kind: model.Get}, Reply: lease(1, time.Minute+time.Second), Window: w, Called: 10, Returned: 20}
-	settled, late := seen, seen
-	settled.Reply, settled.Called, settled.Returned = lease(1, time.Minute), 60, 70
-	late.Called, late.Returned = 80, 90
-	for name, c := range map[string]struct {
-		calls []history.Call
-		want  history.Verdict
-	}{
-		"once":     {[]history.Call{acquire, seen}, history.Illegal},
-		"twice":    {[]history.Call{acquire, dated(acquire), seen}, history.Ok},
-		"too late": {[]history.Call{acquire, dated(acquire), settled, late}, history.Illegal},
-	} {
-		h := history.History{Key: "k", Rules: model.Rules{Resolution: time.Millisecond}, Calls: c.calls}
-		if got := history.Judge(h, judgeTime); got != c.want {
-			t.Errorf("%s: got %s, want %s", name, got, c.want)
-		}
-	}
-}

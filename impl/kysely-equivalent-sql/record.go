@@ -30,7 +30,9 @@ func (r record) live() bool { return r.expires > r.now }
 // stale tells whether a first grant was given its expiry, for a ttl in µs, longer
 // ago than slack, in µs too. It happens when the statement waits for another
 // session's INSERT that is then rolled back: the values of an INSERT are computed
-// before it waits. The row exists then, so that a renewal computes them afresh.
+// before it waits. The row exists then, so that a renewal computes them afresh. Nobody
+// can tell such a grant from one that its holder acquires again, under the same token,
+// while the clock steps; to date that afresh as well does no harm.
 func (r record) stale(ttl, slack int64) bool {
 	late := r.now + ttl - r.expires
 	return r.token == 1 && (late > slack || late < -slack)
