@@ -174,6 +174,10 @@ func TestNotChecked(t *testing.T) {
 			t.Errorf("%s: got %s (%s), want not checked because of %q", id, got.Verdict, got.Reason, want)
 		}
 	}
+	timeless, _ := reported(t, keeper{hello: line{"features": []string{"now"}, "time": ""}}.target(t))
+	if got, _ := timeless.Result("EXPIRY-4"); got.Verdict != leasetest.NotChecked || !strings.Contains(got.Reason, "hello has no time") {
+		t.Errorf("EXPIRY-4: got %s (%s), want not checked since nobody knows the worker's clock", got.Verdict, got.Reason)
+	}
 	for id, want := range map[string]string{"ARG-1": "not UTF-8", "ERR-2": "thrown away"} {
 		if got, _ := r.Result(id); got.Verdict != leasetest.Pass || !strings.Contains(got.Reason, want) {
 			t.Errorf("%s: got %s (%s), want a pass in part: %q", id, got.Verdict, got.Reason, want)
