@@ -1,12 +1,9 @@
 package leasetest
 
 import (
-	"encoding/json"
 	"flag"
 	"fmt"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -72,35 +69,22 @@ func (s *suite) runSkewChild() error {
 		s.excuses.failed[id] = id != ""
 	}
 	s.close("", st)
-	text, err := json.Marshal(s.skewHere())
-	if err != nil {
-		return fmt.Errorf("encode the outcome: %w", err)
-	}
-	return os.WriteFile(os.Getenv(childFile), text, 0o644)
+	return cage.Leave(childFile, s.skewHere())
 }
 
 // skewInChild is the parent's part. Whatever ends the child early makes the
 // check "not checked", with the child's last words.
 func (s *suite) skewInChild() skewOutcome {
-	dir, err := os.MkdirTemp("", "leasetest-skew-*")
-	if err != nil {
-		return skewOutcome{NotChecked: "make folder for the child process: " + err.Error()}
-	}
-	defer os.RemoveAll(dir)
-	exe, err := os.Executable()
-	if err != nil {
-		return skewOutcome{NotChecked: "find this test binary: " + err.Error()}
-	}
-	file := filepath.Join(dir, "outcome.json")
-	cmd := exec.Command(exe, s.childArgs(childTime)...)
-	cmd.Env = append(os.Environ(), childTest+"="+s.id(), childFile+"="+file, childKnown+"="+strings.Join(s.excuses.any(), ","))
-	ended := cage.Run(s.ctx, cmd, cage.Limits{Time: childTime})
-	text, err := os.ReadFile(file)
 	var o skewOutcome
-	if err == nil {
-		err = json.Unmarshal(text, &o)
-	}
-	if err != nil {
+	ended, err := cage.Child{
+		Args: s.childArgs(childTime), File: childFile,
+		Env:    []string{childTest + "=" + s.id(), childKnown + "=" + strings.Join(s.excuses.any(), ",")},
+		Limits: cage.Limits{Time: childTime},
+	}.Run(s.ctx, &o)
+	switch {
+	case err != nil:
+		return skewOutcome{NotChecked: err.Error()}
+	case ended != nil:
 		return skewOutcome{NotChecked: fmt.Sprintf("a worker with a wrong clock can't be made: its process ended early: %v", ended)}
 	}
 	return o

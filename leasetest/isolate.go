@@ -1,11 +1,7 @@
 package leasetest
 
 import (
-	"encoding/json"
-	"fmt"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"runtime/debug"
 	"time"
 
@@ -36,40 +32,24 @@ func (s *suite) runIsolated() error {
 		return nil
 	}
 	debug.SetMaxStack(isolatedStack)
-	text, err := json.Marshal(s.run())
-	if err != nil {
-		return fmt.Errorf("encode the report: %w", err)
-	}
-	return os.WriteFile(os.Getenv(isolatedFile), text, 0o644)
+	return cage.Leave(isolatedFile, s.run())
 }
 
 // isolate is the parent's part. A child that leaves no report died of what it
 // judged.
 func (s *suite) isolate() (*Report, error) {
-	dir, err := os.MkdirTemp("", "leasetest-isolated-*")
-	if err != nil {
-		return nil, fmt.Errorf("make folder for the child process: %w", err)
-	}
-	defer os.RemoveAll(dir)
-	exe, err := os.Executable()
-	if err != nil {
-		return nil, fmt.Errorf("find this test binary: %w", err)
-	}
-	file := filepath.Join(dir, "report.json")
-	cmd := exec.Command(exe, s.childArgs(isolatedTime)...)
-	// A data race is the end, at once: what comes after it is worth nothing.
-	cmd.Env = append(os.Environ(), isolatedTest+"="+s.id(), isolatedFile+"="+file, "GORACE=halt_on_error=1")
-	ended := cage.Run(s.ctx, cmd, cage.Limits{Time: isolatedTime, Memory: isolatedMemory})
-	text, err := os.ReadFile(file)
+	var r Report
+	ended, err := cage.Child{
+		Args: s.childArgs(isolatedTime), File: isolatedFile,
+		// A data race is the end, at once: what comes after it is worth nothing.
+		Env:    []string{isolatedTest + "=" + s.id(), "GORACE=halt_on_error=1"},
+		Limits: cage.Limits{Time: isolatedTime, Memory: isolatedMemory},
+	}.Run(s.ctx, &r)
 	switch {
-	case err == nil:
-		var r Report
-		if err := json.Unmarshal(text, &r); err != nil {
-			return nil, fmt.Errorf("decode the report of the child process: %w", err)
-		}
-		return &r, nil
+	case err != nil:
+		return nil, err
 	case ended != nil:
 		return s.died(ended.Error()), nil
 	}
-	return s.died("it left no report, and ended as if all were well"), nil
+	return &r, nil
 }

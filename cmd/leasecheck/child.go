@@ -2,12 +2,8 @@ package main
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"runtime"
 	"strconv"
 	"time"
@@ -30,18 +26,10 @@ func isChild() bool { return os.Getenv(childFile) != "" }
 // judgeInChild runs the suite in a child. One that leaves no report died of what it
 // judged.
 func (s *settings) judgeInChild(ctx context.Context) (*leasetest.Report, error) {
-	dir, err := os.MkdirTemp("", "leasecheck-*")
-	if err != nil {
-		return nil, fmt.Errorf("make a folder for the child process: %w", err)
+	child := cage.Child{
+		Args: s.childArgs(), File: childFile,
+		Limits: cage.Limits{Time: s.timeout + farewell, Memory: childMemory},
 	}
-	defer os.RemoveAll(dir)
-	exe, err := os.Executable()
-	if err != nil {
-		return nil, fmt.Errorf("find this program: %w", err)
-	}
-	file := filepath.Join(dir, "report.json")
-	cmd := exec.Command(exe, s.childArgs()...)
-	cmd.Env = append(os.Environ(), childFile+"="+file)
 	if s.progress != nil && runtime.GOOS != "windows" {
 		r, w, err := os.Pipe()
 		if err != nil {
@@ -49,26 +37,18 @@ func (s *settings) judgeInChild(ctx context.Context) (*leasetest.Report, error) 
 		}
 		defer r.Close()
 		defer w.Close()
-		cmd.ExtraFiles = []*os.File{w}
+		child.Pipe = w
 		go s.progress.follow(r)
 	}
-	ended := cage.Run(ctx, cmd, cage.Limits{Time: s.timeout + farewell, Memory: childMemory})
-	text, err := os.ReadFile(file)
-	if errors.Is(err, os.ErrNotExist) {
-		switch {
-		case ctx.Err() != nil:
-			return nil, fmt.Errorf("the run was ended: %w", ctx.Err())
-		case ended == nil:
-			ended = errors.New("it left no report, and ended as if all were well")
-		}
-		return leasetest.Died(s.named(s.shown), ended.Error()), nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("read the report of the child process: %w", err)
-	}
 	var r leasetest.Report
-	if err := json.Unmarshal(text, &r); err != nil {
-		return nil, fmt.Errorf("decode the report of the child process: %w", err)
+	ended, err := child.Run(ctx, &r)
+	switch {
+	case err != nil:
+		return nil, err
+	case ended != nil && ctx.Err() != nil:
+		return nil, fmt.Errorf("the run was ended: %w", ctx.Err())
+	case ended != nil:
+		return leasetest.Died(s.named(s.shown), ended.Error()), nil
 	}
 	return &r, nil
 }

@@ -5,13 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 	"time"
 
 	"github.com/leasekit/lease/cmd/internal/adapter"
 	"github.com/leasekit/lease/cmd/internal/report"
 	"github.com/leasekit/lease/cmd/internal/target"
+	"github.com/leasekit/lease/internal/cage"
 	"github.com/leasekit/lease/leasetest"
 )
 
@@ -112,7 +112,7 @@ func (s *settings) run(ctx context.Context, w, wErr io.Writer, outputs []report.
 		return exitNothing
 	}
 	if isChild() {
-		if err := leaveReport(r); err != nil {
+		if err := cage.Leave(childFile, r); err != nil {
 			fmt.Fprintln(wErr, "leasecheck:", err)
 			return exitNothing
 		}
@@ -197,13 +197,4 @@ func (s *settings) named(otherwise string) string {
 // quoted makes text one word for a shell.
 func quoted(text string) string {
 	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
-}
-
-// leaveReport is the child's way to say what it found.
-func leaveReport(r *leasetest.Report) error {
-	f, err := os.Create(os.Getenv(childFile))
-	if err != nil {
-		return fmt.Errorf("leave the report: %w", err)
-	}
-	return errors.Join(report.JSON(f, r), f.Close())
 }
