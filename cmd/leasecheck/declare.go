@@ -103,21 +103,3 @@ func (s *settings) settle(r *leasetest.Report) {
 	}
 	r.Clauses = kept
 }
-
-// codeOf is the exit code for a report: what is surely broken goes first.
-func codeOf(r *leasetest.Report) int {
-	code := exitOK
-	for _, c := range r.Clauses {
-		switch {
-		case !c.Failed(r.Strict):
-		case c.Stale || c.Verdict == leasetest.Fail || c.Verdict == leasetest.NotChecked:
-			return exitBroken
-		default:
-			code = exitNothing
-		}
-	}
-	if r.Failed() {
-		return exitNothing // nothing was checked
-	}
-	return code
-}

@@ -42,6 +42,11 @@ type settings struct {
 	progress   *progress
 }
 
+// codeOf is the exit code for what a report comes to.
+var codeOf = map[report.Outcome]int{
+	report.Conformant: exitOK, report.NotConformant: exitBroken, report.Inconclusive: exitNothing, report.Nothing: exitNothing,
+}
+
 // runSuite is the command run.
 func runSuite(ctx context.Context, w, wErr io.Writer, args []string) int {
 	flags := newFlags("run", fmt.Sprintf(runUsage, targetForms()), wErr)
@@ -119,7 +124,7 @@ func (s *settings) run(ctx context.Context, w, wErr io.Writer, outputs []report.
 		return exitOK
 	}
 	s.settle(r)
-	code := codeOf(r)
+	code := codeOf[report.OutcomeOf(r)]
 	if err := report.Text(w, r); err != nil {
 		fmt.Fprintln(wErr, "leasecheck:", err)
 		code = exitNothing

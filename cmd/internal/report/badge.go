@@ -18,11 +18,14 @@ func Badge(w io.Writer, r *leasetest.Report) error {
 		Color         string `json:"color"`
 		IsError       bool   `json:"isError"`
 	}{SchemaVersion: 1, Label: "lease contract", Message: fmt.Sprintf("%d clauses kept", r.Totals[leasetest.Pass]), Color: "brightgreen"}
-	switch failed := r.Totals[leasetest.Fail]; {
-	case failed > 0 && r.Failed():
-		badge.Message, badge.Color, badge.IsError = fmt.Sprintf("%d broken, %d kept", failed, r.Totals[leasetest.Pass]), "red", true
-	case r.Failed():
-		badge.Message, badge.Color, badge.IsError = "inconclusive", "lightgrey", true
+	switch outcome, failed := OutcomeOf(r), r.Totals[leasetest.Fail]; {
+	case outcome == NotConformant:
+		badge.Message, badge.Color, badge.IsError = string(outcome), "red", true
+		if failed > 0 {
+			badge.Message = fmt.Sprintf("%d broken, %d kept", failed, r.Totals[leasetest.Pass])
+		}
+	case outcome != Conformant:
+		badge.Message, badge.Color, badge.IsError = string(outcome), "lightgrey", true
 	case r.Totals[leasetest.Deviation] > 0:
 		badge.Message += fmt.Sprintf(", %d deviations", r.Totals[leasetest.Deviation])
 		badge.Color = "yellowgreen"

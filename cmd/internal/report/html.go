@@ -34,7 +34,7 @@ const mostTimelines = 60
 // page is what the template of a report sees.
 type page struct {
 	*leasetest.Report
-	Outcome  string
+	Outcome  Outcome
 	Counts   []count
 	Rows     []pageRow
 	Failures []failure
@@ -60,7 +60,7 @@ type failure struct {
 
 // HTML writes the report as one page that needs nothing else.
 func HTML(w io.Writer, r *leasetest.Report) error {
-	p := page{Report: r, Outcome: outcome(r)}
+	p := page{Report: r, Outcome: OutcomeOf(r)}
 	for _, v := range leasetest.Verdicts() {
 		p.Counts = append(p.Counts, count{v, r.Totals[v]})
 	}

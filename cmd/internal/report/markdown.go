@@ -15,7 +15,7 @@ const mostMarkdown = 900 << 10
 // Markdown writes the report for a job summary or a comment.
 func Markdown(w io.Writer, r *leasetest.Report) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "## %s: %s\n\n", cell(r.Backend), outcome(r))
+	fmt.Fprintf(&b, "## %s: %s\n\n", cell(r.Backend), OutcomeOf(r))
 	b.WriteString(totalsTable([]*leasetest.Report{r}))
 	b.WriteString("\n| clause | verdict | why |\n| --- | --- | --- |\n")
 	for _, c := range rows(r) {
@@ -51,24 +51,6 @@ func totalsTable(reports []*leasetest.Report) string {
 		b.WriteByte('\n')
 	}
 	return b.String()
-}
-
-// outcome says in two words whether the contract is kept.
-func outcome(r *leasetest.Report) string {
-	switch {
-	case !r.Failed():
-		return "conformant"
-	case r.Totals[leasetest.Fail] > 0:
-		return "not conformant"
-	case r.Totals[leasetest.Pass]+r.Totals[leasetest.Deviation] == 0:
-		return "nothing was checked"
-	}
-	for _, c := range r.Clauses {
-		if c.Stale || c.Verdict == leasetest.NotChecked && c.Failed(r.Strict) {
-			return "not conformant"
-		}
-	}
-	return "inconclusive"
 }
 
 // mark makes what needs a look stand out.

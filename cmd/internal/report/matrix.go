@@ -36,7 +36,7 @@ var marks = map[leasetest.Verdict]string{
 func newMatrix(reports []*leasetest.Report) matrix {
 	m := matrix{Verdicts: leasetest.Verdicts()}
 	for _, r := range reports {
-		p := page{Report: r, Outcome: outcome(r)}
+		p := page{Report: r, Outcome: OutcomeOf(r)}
 		for _, v := range m.Verdicts {
 			p.Counts = append(p.Counts, count{v, r.Totals[v]})
 		}
