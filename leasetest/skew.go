@@ -58,13 +58,24 @@ func (s *suite) checkSkew() {
 }
 
 // checkSkewAgain repeats the check if other clauses were in its way, now that
-// they are known and excused.
+// they are known and excused. If there are none, it was the time that ran on: on a busy
+// machine a short lease may end in one of two runs and not in the other.
 func (s *suite) checkSkewAgain() {
-	if !s.skewCut || s.excuses.has("EXPIRY-4") {
-		return
+	tries := 1
+	if len(s.excuses.any()) == 0 {
+		tries = 4
 	}
-	s.checkSkew()
-	if s.skewCut {
+	for range tries {
+		if !s.skewCut || s.excuses.has("EXPIRY-4") {
+			return
+		}
+		s.checkSkew()
+	}
+	switch {
+	case !s.skewCut:
+	case tries > 1:
+		s.notChecked("EXPIRY-4", "the programs to compare go another way each time, with right clocks too")
+	default:
 		s.notChecked("EXPIRY-4", "the programs to compare break other clauses first")
 	}
 }
